@@ -1,6 +1,6 @@
 /**
- * `pi-strata/ai-sdk`: the hook for the AI SDK, versions 5, 6 and 7. Lists are `ModelMessage[]`; `convertToModelMessages`
- * makes them of `UIMessage[]`.
+ * `pi-strata/ai-sdk`: the hook for the AI SDK, versions 5, 6 and 7. Lists are `ModelMessage[]`. `convertToModelMessages`
+ * converts `UIMessage[]` to them.
  * @module ai-sdk
  */
 
@@ -20,10 +20,10 @@ export interface UsageLike {
 }
 
 /**
- * A `prepareStep` that hands each step the messages that the hook would send. Unedited messages are the same objects; tool
- * calls, results and approvals stay whole; `providerOptions` (`cacheControl`) stay where they were. The usage of each step
- * teaches the estimate and the cache. It never throws: a list that cannot be read is sent as it is, with one warning.
- * One function serves any number of runs.
+ * Returns a `prepareStep` that gives each step the messages of the hook. Unedited messages are the same objects. Tool calls,
+ * results and approvals stay whole. `providerOptions` (`cacheControl`) stay in place. The usage of each step calibrates the
+ * estimate and the cache. It never throws: it sends an unreadable list as it is, with one warning. One function serves any
+ * number of runs.
  * @throws TypeError for options that are not allowed
  * @example new ToolLoopAgent({ model, tools, prepareStep: createPrepareStep({ contextWindow: 200_000 }) })
  */
@@ -36,10 +36,10 @@ export function createPrepareStep(
 }) => Promise<{ messages: M[] }>;
 
 /**
- * The messages to send for a call without an agent. Pass the same options object at each call of one program: what was cut
- * then stays cut alike, and the prompt cache holds.
+ * Resolves with the messages to send in a call without an agent. Pass the same options object at each call of a program: cut
+ * text then stays the same, and the prompt cache holds.
  * @param call the model that will answer, and the usage of the newest answer in `messages`
- * @returns `messages` itself where nothing is edited
+ * @returns `messages` itself if nothing is edited
  * @throws (rejects) TypeError for options that are not allowed
  * @example streamText({ model, messages: await pruneForBudget(messages, OPTIONS) })
  */

@@ -8,7 +8,7 @@ const aiSdk = require("../shapes/ai-sdk.js");
 const { Origins } = require("../shapes/origins.js");
 const { Shapes } = require("../shapes/index.js");
 
-/** pi's names of the wire protocols, by the beginning of a provider's name in the AI SDK. */
+/** pi's name of a wire protocol, by the provider's name in the AI SDK. */
 const APIS = [
   [/^(google\.)?vertex\.anthropic|^anthropic/, "anthropic-messages"],
   [/^azure.*\.responses/, "azure-openai-responses"],
@@ -19,7 +19,7 @@ const APIS = [
   [/^mistral/, "mistral-conversations"],
 ];
 const OTHER_API = "openai-completions";
-/** Providers whose `inputTokens` leave out what the cache held, in version 5. */
+/** Providers whose `inputTokens` exclude cached tokens in version 5. */
 const UNCACHED_INPUT = ["anthropic", "bedrock"];
 
 class Adapter {
@@ -28,7 +28,7 @@ class Adapter {
   #origins = new Origins();
   #reporter;
   #hasTold = false;
-  /** Stand-ins that bear what the SDK tells beside the message. */
+  /** Stand-ins that have their model, time and usage. */
   #told = new WeakSet();
 
   constructor(owner, options) {
@@ -36,7 +36,7 @@ class Adapter {
     this.#reporter = new Reporter(options?.onEvent, owner);
   }
 
-  /** The messages to send: unedited ones are the same objects, and `messages` comes back where nothing is edited. */
+  /** Resolves with the messages to send. Unedited messages, and an unedited list, are the same objects. */
   async edited(messages, { model, step } = {}) {
     try {
       if (!Array.isArray(messages)) return this.#untouched(messages);
@@ -54,7 +54,7 @@ class Adapter {
     }
   }
 
-  /** A list of another shape, as it came; `odd` is the first message that cannot be read. */
+  /** Returns a list of another shape as it is, and reports it once; `odd` is its first unreadable message. */
   #untouched(messages, odd) {
     const mark = `the role ${show(odd?.role)}`;
     const message = `a message has ${mark}, so the list is no ModelMessage[] of the AI SDK; it is sent as it came`;
@@ -63,7 +63,7 @@ class Adapter {
     return messages;
   }
 
-  /** Gives new stand-ins their model, time and usage. They are no part of what a copy of the message says. */
+  /** Gives new stand-ins their model, time and usage, hidden from comparisons of copies. */
   #tell(list, origin, step) {
     const isFresh = (standIn) => !this.#told.has(standIn);
     const fresh = list.filter(isFresh);
@@ -74,7 +74,7 @@ class Adapter {
     const answer = fresh.findLast(({ role }) => role === "assistant");
     if (answer !== undefined && step !== undefined) {
       const { modelId = origin.model, timestamp } = step.response ?? {};
-      // A provider's clock may be another: time goes on from message to message.
+      // The provider's clock can differ, so times never go back.
       const earlier = list
         .slice(0, list.indexOf(answer))
         .findLast(({ timestamp }) => timestamp !== undefined);
@@ -96,7 +96,7 @@ function hide(standIn, fields) {
   }
 }
 
-/** A model as pi names it. A text is a gateway's: "provider/model". */
+/** Returns a model as pi names it. A text is a gateway's "provider/model". */
 function originOf(model) {
   if (typeof model === "string")
     return originOf({ provider: model.split("/")[0], modelId: model.slice(model.indexOf("/") + 1) });
@@ -105,7 +105,7 @@ function originOf(model) {
   return { api, provider: model.provider.split(".")[0], model: model.modelId };
 }
 
-/** The usage of a step as pi reports it: `input` without what the cache held. Version 5 says less than 6 and 7. */
+/** Returns the usage of a step as pi reports it: `input` without cached tokens. Version 5 reports less than 6 and 7. */
 function usageOf({ usage, providerMetadata }) {
   const { inputTokens, outputTokens, cachedInputTokens, inputTokenDetails: details } = usage ?? {};
   if (!Number.isFinite(inputTokens)) return undefined;
@@ -126,7 +126,7 @@ function createPrepareStep(options) {
   });
 }
 
-/** Adapters by their options: calls with one object go on in what they sent before. */
+/** Adapters by their options object. Calls with the same object share one conversation state. */
 const adapters = new WeakMap();
 const DEFAULTS = {};
 

@@ -29,12 +29,12 @@ const TRUNCATE_HEAD_CHARS = guardOptions.truncateHeadChars.default;
 const TRUNCATE_TAIL_CHARS = guardOptions.truncateTailChars.default;
 /** UTF-16 units of a token in the estimate by length. */
 const CHARS_PER_TOKEN = 3;
-/** Longest note between the two ends: its words and the digits of the longest text of V8. */
+/** Longest note between the two ends: its words, and the digits of V8's longest string. */
 const NOTE_CHARS = CUT_MARKER.join("536870888").length;
-/** The default reserve is at most this part of the window. */
+/** Largest default reserve, as a share of the window. */
 const MOST_RESERVE = 1 / 4;
 
-/** Roles of messages that begin a round: what stands before them may go alone. */
+/** Roles that begin a round. The messages before them can go alone. */
 const ROUND_OPENERS = new Set(["user", "branchSummary", "compactionSummary"]);
 
 const counting = oneOf("exact", "chars");
@@ -61,7 +61,7 @@ function truncateToolResult(text, options) {
   return cutToEnds(text, checkOptions("truncateToolResult", given, CAP_OPTIONS));
 }
 
-/** Head and tail of a text over the cap, around a note of what is missing. Both shrink alike where they do not fit into the cap. */
+/** Cuts a text over the cap to head and tail around a note. Both shrink alike if they do not fit. */
 function cutToEnds(text, { maxToolResultChars, truncateHeadChars, truncateTailChars }) {
   if (text.length <= maxToolResultChars) return text;
   const room = Math.max(0, maxToolResultChars - NOTE_CHARS);
@@ -74,7 +74,7 @@ function cutToEnds(text, { maxToolResultChars, truncateHeadChars, truncateTailCh
   return omitted > 0 && cut.length < text.length ? cut : text;
 }
 
-/** Synchronous. What cannot be read or is not allowed throws. */
+/** Guards at once. Throws for unreadable messages and options. */
 function guardContext(messages, options) {
   const guard = new Guard("guardContext", options);
   checkMessages("guardContext", messages);
@@ -83,7 +83,7 @@ function guardContext(messages, options) {
   return guard.fitted(read, countEach(read.counted, guard.counting));
 }
 
-/** The same as a hook: it counts off the main thread, and resolves with its input where the function throws. */
+/** Returns the guard as a hook, which counts off the main thread and resolves with its input on any failure. */
 function createContextGuard(options) {
   const guard = new Guard("createContextGuard", options);
   return async (messages, signal) => {
@@ -120,7 +120,7 @@ class Guard {
     this.reporter = new Reporter(options.onEvent && tell);
   }
 
-  /** The list in pi's shape, as it came and with capped results, and the messages whose sizes decide. */
+  /** Returns the list in pi's shape, uncut and with capped results, and the messages to count. */
   read(messages) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     const list = this.#shapes.read(messages);
@@ -138,7 +138,7 @@ class Guard {
     return { ...message, content: withText(message.content, cut) };
   }
 
-  /** The outcome, by the sizes of `read.counted`. */
+  /** Returns the outcome, given the sizes of `read.counted`. */
   fitted({ messages, list, capped }, sizes) {
     const cutSizes = Array.from(sizes.slice(list.length));
     const sizeOf = (i) => (capped[i] === list[i] ? sizes[i] : cutSizes.shift());
@@ -157,14 +157,14 @@ class Guard {
     return outcome;
   }
 
-  /** Whether each message stays: the oldest rounds go until the rest fits, then the oldest groups of the newest round. */
+  /** Decides which messages stay. The oldest rounds go until the rest fits, then the oldest groups of the newest round. */
   #choose(list, sizes) {
     const groups = groupsOf(list);
     const opensRound = (group) => ROUND_OPENERS.has(list[group[0]]?.role);
     const newestRound = Math.max(0, groups.findLastIndex(opensRound));
     const isKept = list.map(() => true);
     let left = sizes.slice(0, list.length).reduce((sum, size) => sum + size, 0);
-    // Behind the newest message that is sent nothing is dropped.
+    // Nothing behind the newest sent message goes.
     const newest = groups.findLastIndex((group) =>
       group.some((i) => list[i]?.role !== "system" && sizes[i] > 0),
     );
@@ -208,7 +208,7 @@ class InputError extends Error {
   code = "ERR_INVALID_INPUT";
 }
 
-/** Positions of messages that stay together: calls with their results, reasoning with its item, stand-ins of one message. */
+/** Groups the positions of messages that go together: calls with results, reasoning with its item, stand-ins of one message. */
 function groupsOf(list) {
   const starts = groupStarts(list);
   const groups = [];
@@ -224,7 +224,7 @@ function groupsOf(list) {
   return groups.reverse();
 }
 
-/** True if a message cannot stand without the one before it. */
+/** True if a message needs the one before it. */
 function isJoined(list, i) {
   const [before, { role, [SOURCE]: source }] = [list[i - 1], list[i]];
   if (before === undefined) return false;
@@ -239,14 +239,14 @@ function cutOf(before, after) {
   return { toolName, charsBefore: length(before), charsAfter: length(after) };
 }
 
-/** Tokens of a text by its length, a conservative three UTF-16 units each, or exactly. */
+/** Counts the tokens of a text: by its length, three UTF-16 units each, or exactly. */
 function estimateTokens(text, options) {
   if (typeof text !== "string") return estimateContextTokens([text].flat(), options);
   const by = checkOptions("estimateTokens", options, { counting: ["chars", counting] }).counting;
   return by === "exact" ? countTokens(text) : Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
-/** The same of messages of any shape. */
+/** Counts the tokens of messages of any shape. */
 function estimateContextTokens(messages, options) {
   const { counting: by } = checkOptions("estimateContextTokens", options, { counting: ["chars", counting] });
   checkMessages("estimateContextTokens", messages);

@@ -1,5 +1,5 @@
 // `pi-strata/openclaw`: a context engine plugin for OpenClaw, whose messages are pi's. The host makes an engine for each
-// operation, so what is known of a session lives beside the engines, by session key.
+// operation, so the state of a session lives outside the engines, by session key.
 "use strict";
 
 const { createTransformContext } = require("../hook/hook.js");
@@ -10,28 +10,28 @@ const ID = "pi-strata";
 const DESCRIPTION =
   "Keeps the context small: exact counts, edits that spare the prompt cache, pairs never split";
 const KIND = "context-engine";
-/** Sessions whose hooks are kept, the latest. */
+/** Most sessions whose hooks are kept; the latest stay. */
 const MOST_SESSIONS = 512;
-/** Accepted turns whose keys are kept: a retry of one is a duplicate. */
+/** Most keys of accepted turns that are kept. A retry of one is a duplicate. */
 const MOST_TURNS = 4096;
-/** After an overflow the request is at most this part of the one that was refused. */
+/** Size of the request after an overflow, as a share of the refused one. */
 const AFTER_OVERFLOW = 0.8;
-/** What the host compacts for by itself: its provider refused, or its count says that the next request is too long. */
+/** Triggers of the host's own compactions: the provider refused, or the next request is too long by the host's count. */
 const SHRUNK_FOR = new Set(["overflow", "budget"]);
-/** Events that the host's log should show. */
+/** Events for the host's log. */
 const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed"]);
 
-/** The hook of one session, or of a session and the subagents that were forked from it. */
+/** The hook of one session and of the subagents forked from it. */
 class Session {
   #transform;
   #origins = new Origins();
-  /** The question of the turn to come. The host puts it behind the messages. */
+  /** The question of the next turn. The host appends it to the messages. */
   #question = { role: "user", content: "" };
-  /** Answers to calls that the host made without asking, without their usage, and the answers that those stand for. */
+  /** Copies without usage of the answers to calls for which the host did not ask the engine, and the answers themselves. */
   #quiet = new WeakMap();
   #unasked = new WeakMap();
   #budget;
-  /** Tokens that the host's provider takes, as far as an overflow told. */
+  /** Largest prompt of the provider, learned from an overflow, tokens. */
   #limit = Number.POSITIVE_INFINITY;
   #last;
   #tokens = 0;
@@ -40,7 +40,7 @@ class Session {
   constructor(config, logger) {
     this.#transform = createTransformContext({
       marker: "auto",
-      // The host's budget is without its reserve and its prompt.
+      // The host's budget excludes its reserve and its prompt.
       reserveTokens: 0,
       ...config,
       contextWindow: () => Math.max(1, Math.min(this.#budget ?? getContextWindow(config), this.#limit)),
@@ -64,8 +64,8 @@ class Session {
   }
 
   /**
-   * `messages` as the host sends them next: its question comes behind. The host asks once a turn, so only the first answer of
-   * each turn reports a request of this engine; the usage of the others is left out.
+   * Returns `messages` as the host sends them next, with its question at the end. The host asks once a turn, so only the first
+   * answer of a turn reports a request of this engine. The other answers lose their usage.
    */
   #asAsked(messages) {
     const asked = messages.map((message, at) => {
@@ -78,7 +78,7 @@ class Session {
     return [...asked, this.#question];
   }
 
-  /** Makes room after an overflow, once; undefined where edits cannot, or did not help. */
+  /** Makes room after an overflow, once. Resolves with undefined if edits cannot help, or did not. */
   async shrink({ tokenBudget, currentTokenCount }) {
     if (this.#last === undefined || this.#isOverflowing) return undefined;
     this.#isOverflowing = true;
@@ -94,7 +94,7 @@ class Session {
     return undefined;
   }
 
-  /** A turn was answered: the next overflow is a new one. */
+  /** Notes that a turn was answered. The next overflow is a new one. */
   answered() {
     this.#isOverflowing = false;
   }
@@ -115,14 +115,14 @@ function register(api) {
     info: {
       id: ID,
       name: ID,
-      // The host asks once a turn and does not show what the turn adds: its own checks must stay on.
+      // The host asks once a turn and does not show what the turn adds, so its own checks must stay on.
       ownsCompaction: false,
       transcriptSemantics: {
         currentTurnFence: "before-current-turn-entry-v1",
         turnAdvancementIdempotency: "atomic-idempotent-v1",
       },
     },
-    // The transcript is the host's: nothing is stored here.
+    // The host stores the transcript.
     ingest: async () => ({ ingested: false }),
     ingestBatch: async () => ({ ingestedCount: 0 }),
     afterTurn: async (params) => answered(params),
@@ -156,7 +156,7 @@ function register(api) {
   api.on?.("session_end", (event, context) => void sessions.delete(context?.sessionKey ?? event?.sessionKey));
 }
 
-/** Keeps an entry of a Map or Set as its latest; the oldest goes beyond the most that are kept. */
+/** Adds an entry to a Map or Set as its latest. Drops the oldest entry if there are too many. */
 function keep(entries, key, value) {
   entries.delete(key);
   if (entries instanceof Map) entries.set(key, value);

@@ -1,16 +1,16 @@
-// Tool calls and their results in a pipeline's history. What a provider of models would refuse goes, and no more.
+// Removes calls without results and results without calls from a pipeline's history: providers reject them.
 "use strict";
 
 const { callsIn, isResult } = require("../shapes/text.js");
 
-/** Start of the newest `count` messages, moved back so that no result is parted from its call. */
+/** Returns the start of the newest `count` messages, moved back so that no result loses its call. */
 function tailStart(messages, count) {
   let start = Math.max(0, messages.length - count);
   while (start > 0 && start < messages.length && isResult(messages[start])) start -= 1;
   return start;
 }
 
-/** `messages` without results whose call is not directly before them, and without calls that no result answers. */
+/** Drops results whose call is not directly before them, and calls without a result. */
 function withWholeCalls(messages) {
   const groups = [];
   for (const message of messages) {
@@ -20,7 +20,7 @@ function withWholeCalls(messages) {
   return groups.flatMap(wholeGroup);
 }
 
-/** A message with those of the results after it that are its own. */
+/** Returns a message with its own results among those behind it. */
 function wholeGroup([first, ...results]) {
   if (isResult(first)) return [];
   const open = new Set(callsIn(first).map(({ id }) => id));

@@ -1,5 +1,5 @@
-// The history of a host's chats in the host's own table, behind its own handle of SQLite or pool of Postgres. The table is never
-// made or changed; the table of events is made where it is missing.
+// Reads and writes the history of chats in the host's own table, by the host's SQLite handle or Postgres pool. It never creates
+// or alters that table. It creates a missing table of events.
 "use strict";
 
 const { checkOptions, count, handler, show } = require("../options.js");
@@ -11,13 +11,13 @@ const { isPlain, storable } = require("../shapes/text.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
-/** Columns that a table must have. */
+/** Required columns. */
 const NEEDED = { history: ["id", "chat_id", "role", "text"], events: ["payload"] };
-/** UTF-16 units of a chat's name: every database can index that. */
+/** Longest name of a chat, UTF-16 units: every database can index it. */
 const MAX_CHAT_ID_CHARS = 256;
-/** A larger number in `created_at` is milliseconds: as seconds it would lie beyond the year 5000. */
+/** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
 const MOST_SECONDS = 1e11;
-/** ms for which a statement is tried again while the server of Postgres is away. */
+/** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
@@ -25,7 +25,7 @@ const tableName = {
   allowed: "the name of a table, with its schema or without: letters, digits and _",
   accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
 };
-/** A handle or a pool is checked where it is used. */
+/** The database classes check handles and pools. */
 const anything = { allowed: "", accepts: () => true };
 const OPTIONS = {
   historyTable: ["history", tableName],
@@ -33,15 +33,15 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** Both providers. `database` says what SQLite and Postgres do not share. */
+/** The base of both providers. `database` holds the differences of SQLite and Postgres. */
 class StoredHistory {
   #owner;
   #database;
   #names;
   #notices;
-  /** True once the host heard that calls and images are left out. */
+  /** True once the host was told that calls and images are not stored. */
   #isTold = false;
-  /** Columns of a table, once they are known. */
+  /** Columns of a table, once read. */
   #columns = new Map();
 
   constructor(owner, { historyTable: history, eventsTable: events, onEvent }, database) {
@@ -106,7 +106,7 @@ class StoredHistory {
     return this.#database.change(sql, Object.values(row));
   }
 
-  /** `{ created_at }` in the form of the newest row; nothing where the column fills itself or is missing. */
+  /** Returns `{ created_at }` in the form of the newest row; nothing if the column has a default or is missing. */
   async #timeOf(part) {
     const column = (await this.#columnsOf(part)).get("created_at");
     if (column === undefined) return {};
@@ -134,7 +134,7 @@ class StoredHistory {
     return quoted(this.#names[part]);
   }
 
-  /** A chat's name: a whole number, or a text; one that writes a whole number is that number. */
+  /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */
   #chat(method, chatId) {
     const isText = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
     if (!Number.isSafeInteger(chatId) && !(isText && isPlain(chatId))) {
@@ -150,7 +150,7 @@ class StoredHistory {
 
 const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
-/** Now in the form of another time: a Date, seconds or milliseconds, SQLite's own text, else ISO 8601. */
+/** Returns the current time in the form of another: a Date, seconds, milliseconds, SQLite's text, else ISO 8601. */
 function timeLike(time) {
   const now = new Date();
   if (time instanceof Date) return now;
@@ -180,7 +180,7 @@ class SqliteProvider extends StoredHistory {
         const info = `pragma_table_info(${table.map(() => "?")})`;
         return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, table);
       },
-      // A number is bound as a float, which a column of texts would write as "42.0".
+      // SQLite binds a number as a float, which a text column stores as "42.0".
       chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
       events:
         "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
@@ -211,7 +211,7 @@ class PostgresProvider extends StoredHistory {
   }
 }
 
-/** A message as `{ role, text, extra }`; `extra` is undefined where the text says it all. */
+/** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
 function toRow(method, message) {
   const { role, content, blocks, toolCalls, toolCallId, isError, original } = message ?? {};
   if (!ROLES.includes(role) || typeof content !== "string") {
@@ -219,7 +219,7 @@ function toRow(method, message) {
       `${method}: message must be { role: ${ROLES.join(" | ")}, content: string }; its role is ${show(role)}`,
     );
   }
-  // A text that a database may not hold is kept as JSON beside it.
+  // A text that a database cannot hold is stored as JSON as well.
   const exact = isPlain(content) ? undefined : content;
   const failed = isError === true || undefined;
   const more = { content: exact, blocks, toolCalls, toolCallId, isError: failed, original };
@@ -231,7 +231,7 @@ function toRow(method, message) {
   }
 }
 
-/** The message of a row; none for a row that is no message. */
+/** Returns the message of a row; none if the row is unreadable. */
 function fromRow({ role, text, extra }) {
   if (typeof role !== "string" || typeof text !== "string") return [];
   try {

@@ -9,19 +9,18 @@ export type { MessageBlock, PipelineMessage } from "../sessions/index.js";
 
 /** The source of a chat's history. */
 export interface Provider {
-  /** The newest `limit` messages, oldest first. */
+  /** Resolves with the newest `limit` messages, oldest first. */
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Told when something was cut, if it is there. Nobody waits for it, and its failure fails nothing. */
+  /** Called after a cut, if present. Nobody waits for it, and its failure fails nothing. */
   recordCompression?(event: CompressionEvent, chatId: ChatId): Promise<void>;
 }
 
 /**
- * A whole number, or a text of at most 256 characters without NUL and lone surrogates. A text that writes a whole number is
- * that number: "42" and 42 are one chat.
+ * A whole number, or a text of at most 256 characters without NUL and lone surrogates. "42" and 42 are one chat.
  */
 export type ChatId = number | string;
 
-/** Chooses what is kept of a history. */
+/** Chooses the messages to keep. */
 export interface Compressor {
   compress(messages: PipelineMessage[]): PipelineMessage[] | Promise<PipelineMessage[]>;
 }
@@ -38,25 +37,25 @@ export interface CompressionEvent {
   max_chars_per_message: number;
 }
 
-/** The events of a stored history; where nobody listens, a process warning says it once. */
+/** The events of a stored history. Without a listener, the first of each kind is a process warning. */
 export type HistoryEvent =
-  /** Rows of a chat that are no messages (no role, no text, bytes) were passed over. */
+  /** Unreadable rows of a chat (no role, no text, bytes) were skipped. */
   | { type: "rows_skipped"; message: string; chatId: ChatId; rows: number }
-  /** The table has no column `extra`: the calls and images of messages are left out. Told once. */
+  /** The table has no column `extra`, so calls and images are not stored. Once per provider. */
   | { type: "extra_left_out"; message: string };
 
 export interface HistoryOptions {
   /** Name of the host's table of messages, with its schema or without. Default "history". */
   historyTable?: string;
-  /** Name of the table of events, made where it is missing. Default "events". */
+  /** Name of the table of events. A missing one is created. Default "events". */
   eventsTable?: string;
   onEvent?: (event: HistoryEvent) => void;
 }
 
 /**
- * History in the host's own table `history(id, chat_id, role, text, created_at)`, by its own handle of better-sqlite3 or
- * node:sqlite. The table is never made or altered, no PRAGMA is set, the handle is never closed. With a column `extra` (text)
- * tool calls and images are stored too. `created_at` is written in the type of the newest row.
+ * Keeps history in the host's own table `history(id, chat_id, role, text, created_at)`, by the host's handle of better-sqlite3 or
+ * node:sqlite. It never creates or alters the table, sets no PRAGMA and never closes the handle. With a column `extra` (text) it
+ * stores tool calls and images too. It writes `created_at` in the type of the newest row.
  * Failures reject with a `code`: ERR_DATABASE_BUSY, _NO_TABLE, _FOREIGN (a table of another shape), _READ_ONLY, _FULL, _CORRUPT,
  * _DISK, _CLOSED.
  * @throws TypeError for options that are not allowed; its code is ERR_DATABASE_HANDLE for a handle of another kind
@@ -72,8 +71,8 @@ export class SqliteProvider implements Provider {
 }
 
 /**
- * The same in Postgres, by the host's own pool of the package pg. While the server is away, a call is tried again for ten seconds.
- * Failures reject with a `code`: beside those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
+ * The same in Postgres, by the host's pool of the package pg. While the server is away, a call is repeated for ten seconds.
+ * Failures reject with a `code`, besides those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
  * column cannot hold), and _UNCERTAIN: the connection broke while the server committed.
  * @throws TypeError for options that are not allowed
  * @example const provider = new PostgresProvider({ pool: new pg.Pool() });
@@ -88,9 +87,9 @@ export class PostgresProvider implements Provider {
 }
 
 /**
- * Keeps the newest `maxMessages` (12), more where a tool's answer would lose its call, and of each at most
- * `maxCharsPerMessage` (4000 UTF-16 code units), ending in `…` where it was cut. Calls without an answer and answers without
- * their call go: a provider would refuse them. The same array comes back where nothing is cut.
+ * Keeps the newest `maxMessages` (12), with the calls of their results, and of each at most `maxCharsPerMessage` (4000 UTF-16
+ * code units); a cut text ends in `…`. Drops calls without a result and results without their call: providers reject them.
+ * Returns the same array if nothing is cut.
  */
 export class SimpleCompressor implements Compressor {
   constructor(options?: { maxMessages?: number; maxCharsPerMessage?: number });
@@ -99,17 +98,17 @@ export class SimpleCompressor implements Compressor {
   compress(messages: PipelineMessage[]): PipelineMessage[];
 }
 
-/** The system prompt (unless empty), the history, the user's message. */
+/** Joins the system prompt (unless empty), the history and the user's message. */
 export class StandardAssembler implements Assembler {
   assemble(system: string, history: PipelineMessage[], userMessage: string): PipelineMessage[];
 }
 
-/** Provider, compressor and assembler, one after the other; each can be the host's own. */
+/** Runs provider, compressor and assembler. Each can be the host's own. */
 export class Pipeline {
   /**
    * @param options.compressor default `new SimpleCompressor(pipelineConfigFromEnv())`
    * @param options.historyLimit messages read from the provider; default 38 more than the compressor's `maxMessages`
-   * @param options.onEvent told when the provider could not record a cut; else a process warning says it
+   * @param options.onEvent receives a failed record of a cut; without it, one process warning
    */
   constructor(options: {
     provider: Provider;
@@ -119,15 +118,15 @@ export class Pipeline {
     onEvent?: (event: { type: "recordFailed"; code: string; message: string; cause: unknown }) => void;
   });
   /**
-   * The messages of a request. Where something was cut, the provider records it, once per turn; the request does not wait for that.
+   * Resolves with the messages of a request. The provider records a cut, once per turn; the request does not wait for that.
    * @example const messages = toOpenAIMessages(await pipeline.prepare(42, "Be brief.", "And now?"))
    */
   prepare(chatId: ChatId, system: string, userMessage: string): Promise<PipelineMessage[]>;
 }
 
 /**
- * `TG_HISTORY_WINDOW` (12) and `MAX_CHARS_PER_MESSAGE` (4000) from the environment.
- * @throws TypeError where one is set and no whole number from 1 on.
+ * Reads `TG_HISTORY_WINDOW` (12) and `MAX_CHARS_PER_MESSAGE` (4000) from the environment.
+ * @throws TypeError if one is set and no whole number from 1 on.
  */
 export function pipelineConfigFromEnv(env?: Record<string, string | undefined>): {
   maxMessages: number;

@@ -1,5 +1,5 @@
-// The pipeline's replaceable parts that need no database: what is kept of a history, how a request is put together,
-// and the settings a host takes from its environment. `Pipeline` runs them one after the other.
+// The parts of the pipeline without a database: compressor, assembler and settings from the environment. `Pipeline` runs
+// provider, compressor and assembler.
 "use strict";
 
 const { wholeChars } = require("../shapes/parts.js");
@@ -11,7 +11,7 @@ const { isMedia } = require("../shapes/openai_content.js");
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */
 const MAX_CHARS_PER_MESSAGE = 4_000;
-/** Messages read beyond those the compressor keeps: so that it, not the reading, decides what is left out. */
+/** Messages read beyond those that the compressor keeps, so that it decides what goes. */
 const HISTORY_MARGIN = 38;
 
 const has = (method) => ({
@@ -20,8 +20,8 @@ const has = (method) => ({
 });
 
 /**
- * Keeps the newest messages, a tool's answer never without its call, and the beginning of each. What needs no cut comes
- * back as it is, `===`.
+ * Keeps the newest messages, results with their calls, and the beginning of each message. Returns uncut messages, and an uncut
+ * list, as the same object.
  */
 class SimpleCompressor {
   constructor(options) {
@@ -59,7 +59,7 @@ class StandardAssembler {
   }
 }
 
-/** Provider, compressor and assembler, one after the other. A cut is recorded where the provider can. */
+/** Runs provider, compressor and assembler. Records a cut if the provider can. */
 class Pipeline {
   #options;
   #notices;
@@ -81,7 +81,7 @@ class Pipeline {
     this.#notices = new Notices("Pipeline", checked.onEvent);
   }
 
-  /** The request for the newest message of a chat. */
+  /** Resolves with the request for a chat's newest message. */
   async prepare(chatId, system, userMessage) {
     const { provider, compressor, assembler, historyLimit } = this.#options;
     const history = await provider.getHistory(chatId, historyLimit);
@@ -92,7 +92,7 @@ class Pipeline {
     return assembler.assemble(system, compressed, userMessage);
   }
 
-  /** One row per turn that was cut. The task neither waits for it nor fails with it. */
+  /** Records one row per cut turn. The task neither waits for it nor fails with it. */
   async #record(chatId, history, compressed) {
     const { provider, compressor } = this.#options;
     const { maxMessages = 0, maxCharsPerMessage = 0 } = compressor;

@@ -7,12 +7,12 @@ const { checkMessage, newId } = require("./message.js");
 
 /** Position of the system prompt. */
 const PROMPT = 0;
-/** Messages beside the newest that a compression leaves: the prompt and the summary. */
+/** Messages that a compression keeps besides the newest: the prompt and the summary. */
 const ROOM = 2;
 
 const messagesOf = (rows) => rows.map(({ message }) => message);
 
-/** A session with its messages; undefined if there is none. */
+/** Returns a session with its messages, or undefined. */
 function* sessionIn(store, key) {
   const session = yield store.find(key);
   return session && { ...session, messages: messagesOf(yield store.rows(key)) };
@@ -22,7 +22,7 @@ function* setPrompt(store, key, prompt) {
   yield store.put(key, PROMPT, prompt.id, prompt);
 }
 
-/** Adds a message. A session over its limit is compressed by rules at once; with a summariser, `isOver` says so. */
+/** Adds a message. Compresses a session over its limit by rules at once; with a summariser it returns `isOver` instead. */
 function* append(store, key, newState, message, options) {
   const { state } = yield store.open(key, newState);
   const { messages, next, isKnown } = yield store.size(key, message.id);
@@ -36,7 +36,7 @@ function* append(store, key, newState, message, options) {
   return { compressed: yield* replace(store, key, state, plan, undefined, options.language) };
 }
 
-/** The rows that a compression would replace, and the revision of the session that this holds for. */
+/** Returns the rows that a compression replaces, with the revision of the session for which that is true. */
 function* compressionOf(store, key, { maxMessages, maxCompressedMessages }) {
   const session = yield store.find(key);
   if (session === undefined) return { before: 0, letGo: [] };
@@ -46,7 +46,7 @@ function* compressionOf(store, key, { maxMessages, maxCompressedMessages }) {
   return { before: rows.length, letGo, revision: session.state.revision };
 }
 
-/** Replaces rows by a summary: of the words of a summariser, or by rules. Each row leaves a note. */
+/** Replaces rows by a summary: the summariser's `words`, or one by rules. Each row leaves a note. */
 function* replace(store, key, state, { letGo }, words, language) {
   const { messages: before } = yield store.size(key, "");
   const notes = [];
@@ -63,7 +63,7 @@ function* replace(store, key, state, { letGo }, words, language) {
   return { before, after: before - letGo.length + 1, by: isFromHost ? "ai" : "rules" };
 }
 
-/** Puts a summary at a position, and returns what the state of the session says of it. */
+/** Writes a summary to a position. Returns the fields for the session's state. */
 function* putSummary(store, key, position, known, notes, words, language) {
   const { text, digest, isFromHost } = summarise(known, notes, words, language);
   const message = checkMessage({ role: "assistant", content: text });
@@ -72,8 +72,8 @@ function* putSummary(store, key, position, known, notes, words, language) {
 }
 
 /**
- * Deletes messages with their groups, and returns the ids of all. Where the summary told of one, it is made anew from the notes
- * on what is left; deleting the summary deletes what it tells of.
+ * Deletes messages with their groups, and returns all deleted ids. A summary that covers one of them is made again from the
+ * remaining notes. Deleting the summary deletes the notes that it covers.
  */
 function* forget(store, key, wanted, language) {
   const session = yield store.open(key);

@@ -1,5 +1,5 @@
-// Provider-neutral messages, `{ role: system | user | assistant | tool, content }`, to and from pi's AgentMessages.
-// Words, tool calls and their results go both ways; thinking and images do not.
+// Converts provider-neutral messages, `{ role: system | user | assistant | tool, content }`, to pi's AgentMessages and back:
+// text, images, tool calls and results. Thinking is dropped.
 "use strict";
 
 const { checkMessages, show } = require("../options.js");
@@ -10,7 +10,7 @@ const { MAX_TIME_MS, isBlock } = require("./message.js");
 const { systemText } = require("../shapes/openai_content.js");
 const { callsIn, plainText } = require("../shapes/text.js");
 
-/** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. */
+/** Returns an AgentMessage in provider-neutral form; undefined for one that a model never sees. */
 function fromAgentMessage(message) {
   const neutral = neutralForm(message);
   if (neutral === undefined) return undefined;
@@ -27,7 +27,7 @@ function neutralForm(message) {
     case "user":
       return { role: "user", ...said };
     case "assistant": {
-      // The calls of an answer that failed are never carried out.
+      // Nobody runs the calls of a failed answer.
       const toolCalls = UNSENT_STOP_REASONS.has(message.stopReason) ? [] : agentCalls(message.content);
       if (said.content === "" && toolCalls.length === 0) return undefined;
       return { role: "assistant", content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
@@ -42,13 +42,13 @@ function neutralForm(message) {
   }
 }
 
-/** The words, and the blocks where there are images among them. */
+/** Returns the text of a content, with its blocks if it has images. */
 function saidOf(content) {
   const hasImages = Array.isArray(content) && content.some((block) => block?.type === "image");
   return { content: plainText(content), ...(hasImages && { blocks: content.filter(isBlock) }) };
 }
 
-/** The fields that pi needs to get its own system message back. */
+/** Returns the fields from which pi's own system message can be restored. */
 function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
   if ([sections, toolsAdded, toolsRemoved].every((field) => field === undefined)) return {};
   return { agentFields: { content, sections, toolsAdded, toolsRemoved } };
@@ -63,9 +63,9 @@ function agentCalls(content) {
 }
 
 /**
- * Provider-neutral messages as AgentMessages. A result without its call is left out, because a provider would refuse
- * it; a summary becomes a user message, because a conversation cannot begin with the assistant. `model` names what
- * assistant messages are said to come from.
+ * Converts provider-neutral messages to AgentMessages. Drops a result without its call, because providers reject it. Turns a
+ * summary into a user message, because a conversation cannot begin with the assistant. `model` is the origin written into
+ * assistant messages.
  */
 function toAgentMessages(messages, model = {}) {
   checkMessages("toAgentMessages", messages);
@@ -89,14 +89,14 @@ function toAgentMessages(messages, model = {}) {
   });
 }
 
-/** No message or one. */
+/** Returns no message or one. */
 function resultMessage({ toolCallId, isError = false }, content, timestamp, toolNames) {
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) return [];
   return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];
 }
 
-/** pi's arguments are an object. What is none, or would lose digits as one, keeps its text beside it. */
+/** pi's arguments are an object. Arguments that are none, or would lose digits as one, keep their text as well. */
 function callBlock({ id, name, arguments: text }) {
   let value;
   try {

@@ -1,4 +1,4 @@
-// What can be wrong with a host's database, as one error with a code and a sentence that says what to do.
+// Errors of a host's database: each has a code and one sentence that says what to do.
 "use strict";
 
 const { show } = require("../options.js");
@@ -23,7 +23,7 @@ const SENTENCES = {
 };
 
 class DatabaseError extends Error {
-  /** `kind` is a key of the sentences, or "" for a failure of no known kind. */
+  /** `kind` is a key of the sentences, or "" for an unknown failure. */
   constructor(kind, detail, cause) {
     const sentence = `the database: ${SENTENCES[kind] ?? "it failed"}`;
     super(detail ? `${sentence} (${detail})` : sentence, { cause });
@@ -32,7 +32,7 @@ class DatabaseError extends Error {
   }
 }
 
-/** The error of a handle of an unknown kind; `option` names it, as in "ContextManager: option database". */
+/** Returns the error for a handle of an unknown kind; `option` names it, as in "ContextManager: option database". */
 function handleError(option, value, allowed) {
   const message = `${option} is ${show(value)}; it must be ${allowed}`;
   return Object.assign(new TypeError(message), { code: "ERR_DATABASE_HANDLE" });

@@ -1,16 +1,16 @@
-// Where sessions are kept: a Map, the host's SQLite handle, the host's Postgres pool. Each has `read(key, logic)` and
-// `write(key, logic)`; `logic(store)` is a generator over a store. A write is whole or not at all.
+// Stores sessions in a Map, by the host's SQLite handle or by the host's Postgres pool. Each class has `read(key, logic)` and
+// `write(key, logic)`; `logic(store)` is a generator over a store. A write is atomic.
 "use strict";
 
 const { SqliteHandle } = require("./sqlite.js");
 const { finishLater, finishNow } = require("./steps.js");
 const { MemoryStore, SqlStore, checkTables, makeTables } = require("./store.js");
 
-/** Key of the advisory lock under which tables are made: "strata" in ASCII. */
+/** Key of the advisory lock for creating tables: "strata" in ASCII. */
 const LOCK = 0x737472617461;
 
 const ignore = () => {};
-/** Statements that answer `read(rows)`, at once and later. */
+/** Both run a statement and return `read(rows)`: the first at once, the second as a promise. */
 const atOnce =
   (handle) =>
   (sql, values, read = rowsAsTheyAre) =>
@@ -54,7 +54,7 @@ class SqliteDatabase {
     return this.#withTables(() => this.#handle.atomically(() => finishNow(logic(this.#store))));
   }
 
-  /** Makes the tables where they are missing: a host may have rolled back the transaction that made them. */
+  /** Creates missing tables: a host may have rolled back the transaction that created them. */
   #withTables(work) {
     try {
       return work();
@@ -70,7 +70,7 @@ class PostgresDatabase {
   #pool;
   #lost;
   #ready;
-  /** The newest write of each session that is under way: writes go one after the other, and reads wait for them. */
+  /** The newest pending write of each session. Writes to a session run one after the other, and reads wait for them. */
   #lanes = new Map();
 
   constructor(pool, lost) {

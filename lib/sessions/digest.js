@@ -1,5 +1,5 @@
-// The summary by rules: counts, first requests, tools, files, commands and open errors of the messages a session let go.
-// Each such message leaves a short note, so that a digest can be made anew when one of them is deleted.
+// Writes the summary by rules: counts, first requests, tools, files, commands and open errors of the replaced messages.
+// Each replaced message leaves a short note, from which the digest is made again when one of them is deleted.
 "use strict";
 
 const { native } = require("../native/native.js");
@@ -8,34 +8,34 @@ const { callsIn } = require("../shapes/text.js");
 
 /** Start of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";
-/** Longest summary taken from a summariser, characters; 500 tokens were asked for. */
+/** Longest summary taken from a summariser, characters. The prompt asks for 500 tokens. */
 const SUMMARY_CHARS = 8000;
 /** User messages quoted from the start of a session. */
 const REQUESTS = 3;
-/** Longest lists: tools in the order of their first use; of the others the newest stay. */
+/** Longest lists. Tools stand in the order of their first use; of the others the newest stay. */
 const TOOLS = 30;
 const FILES = 20;
 const COMMANDS = 10;
 const ERRORS = 5;
 /** Longest quotation of a message, a command or an error line, characters. */
 const QUOTE_CHARS = 200;
-/** Longest part of the host's last summary that a summary by rules repeats, characters: 500 tokens of English. */
+/** Longest part of a summariser's summary that a later summary by rules repeats, characters: 500 tokens of English. */
 const EARLIER_CHARS = 2000;
-/** Starts of lines that report an error, whatever the case. */
+/** Start of a line that reports an error, in any case. */
 const ERROR = /^\s*(?:error|fatal|traceback|exception|panic|failed|fail:|错误|失败|异常)/i;
-/** Endings by which a word in prose is taken for a file: without them `console.log` would be one. */
+/** Endings of file names in prose. Without this list `console.log` would be a file. */
 const EXTENSIONS = new Set(
   `bat c cc cfg cjs conf cpp cs css csv db doc docx env gif go gz h hpp html ini ipynb java jpg js json jsonl jsx kt
   less lock lua md mjs mts pdf php png proto ps1 py rb rs scss sh sql sqlite svg swift tar toml ts tsv tsx txt vue wasm
   xls xlsx xml yaml yml zip`.split(/\s+/),
 );
-/** Start of a text that is searched for files, UTF-16 units: on the main thread, so no more. */
+/** Part of a text that is searched for files, UTF-16 units. The search runs on the main thread. */
 const SCANNED_UNITS = 16 * 1024;
-/** An ending that the name of a file in prose may have, and characters that stand before such a name. */
+/** Ending of a file name in prose, and the characters that can stand before the name. */
 const ENDING = /\.([a-z\d]{1,6})(?![\w/\\~@+-]|\.\w)/gi;
 const BORDER = /[^\p{L}\p{N}/\\._~@+-]|[\u3000-\u303f\uff00-\uff0f]/u;
 
-/** The words of a summary in the two languages it comes in. */
+/** The words of a summary in both languages. */
 const WORDS = {
   zh: {
     counts: ([all, users, assistants, tools]) =>
@@ -62,7 +62,7 @@ const WORDS = {
   },
 };
 
-/** What the rules need of a message that is let go. */
+/** Returns the note on a message that a compression replaces. */
 function noteOf(message) {
   const { role, content, toolCallId, isError } = message;
   const toolCalls = callsIn(message).map(noteOfCall);
@@ -92,7 +92,7 @@ function noteOfCall(call) {
   return { id, tool: quote(name), ...(kind !== undefined && { [kind]: quote(subject) }) };
 }
 
-/** `["file", path]`, `["command", text]` or nothing. */
+/** Returns `["file", path]`, `["command", text]` or nothing. */
 function subjectOf(tool, text) {
   try {
     return native().callSubject(tool, text);
@@ -102,7 +102,7 @@ function subjectOf(tool, text) {
   }
 }
 
-/** Names of files in prose, the newest. What follows a colon, such as a line number, is left out. */
+/** Returns the newest file names in prose, without line numbers behind a colon. */
 function filesIn(text) {
   const files = new Set();
   for (const { 0: ending, 1: extension, index } of text.slice(0, SCANNED_UNITS).matchAll(ENDING)) {
@@ -116,7 +116,7 @@ function filesIn(text) {
   return [...files].slice(-FILES);
 }
 
-/** `digest` with the notes on further messages, calls and their results together. */
+/** Adds the notes on further messages to a digest. */
 function withNotes(digest, notes) {
   const made = { ...emptyDigest(), ...digest };
   const open = new Map();
@@ -139,7 +139,7 @@ function addCall(digest, { tool, file, command }) {
   if (command !== undefined) digest.commands = newest(digest.commands, command, COMMANDS);
 }
 
-/** A later success of the same tool at the same thing settles its error. */
+/** A later success of the same tool on the same target removes its error. */
 function addResult(digest, { tool, file, command }, error) {
   const target = file ?? command ?? "";
   const others = digest.errors.filter((other) => other.tool !== tool || other.target !== target);
@@ -152,7 +152,7 @@ function emptyDigest() {
   return { counts: [0, 0, 0, 0], requests: [], tools: [], files: [], commands: [], errors: [], earlier: "" };
 }
 
-/** `tools`, pairs of a name and its uses, with one more use of `tool`. */
+/** Counts one more use of `tool`. `tools` are pairs of a name and its uses. */
 function withUse(tools, tool) {
   if (tools.some(([name]) => name === tool))
     return tools.map(([name, times]) => [name, name === tool ? times + 1 : times]);
@@ -169,7 +169,7 @@ function quote(text) {
   return clip(start.trim().replace(/\s+/g, " "), QUOTE_CHARS);
 }
 
-/** The text, or its first characters and an ellipsis: `max` in all. */
+/** Cuts a text to `max` characters, the last of which is an ellipsis. */
 function clip(text, max) {
   if (text.length <= max) return text;
   // A character has at most two units.
@@ -177,7 +177,7 @@ function clip(text, max) {
   return chars.length > max ? `${chars.slice(0, max - 1).join("")}…` : text;
 }
 
-/** The digest in words; a part without entries is left out. */
+/** Writes the digest as text. Skips parts without entries. */
 function render(digest, language) {
   const { counts, requests, tools, files, commands, errors, earlier } = digest;
   const { titles, colon, comma, about, ...words } = WORDS[languageOf(language, [...requests, earlier])];
@@ -195,7 +195,7 @@ function render(digest, language) {
   return words.counts(counts) + said.join("");
 }
 
-/** A conversation is Chinese with Latin names in it: more than a tenth of its letters are. */
+/** More than a tenth of Chinese letters make a conversation Chinese: it can have many Latin names. */
 function languageOf(language, texts) {
   if (language !== "auto") return language;
   const text = texts.join("");
@@ -205,8 +205,8 @@ function languageOf(language, texts) {
 }
 
 /**
- * The summary of messages by what a summariser answered, or else by rules: `{ text, digest, isFromHost }`. The digest goes
- * on where the last one stopped, so that summaries never nest.
+ * Returns the summary of messages, from the summariser's answer or else by rules: `{ text, digest, isFromHost }`. The digest
+ * continues the last one, so summaries never nest.
  */
 function summarise(digest, notes, answer, language) {
   const words = answer === undefined ? "" : clip(withoutLabel(answer), SUMMARY_CHARS);

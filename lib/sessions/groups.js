@@ -4,12 +4,12 @@
 const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { callsIn, isResult } = require("../shapes/text.js");
 
-/** Fewer messages are not worth a summary: one alone, or the summary of the last time. */
+/** Smallest number of messages worth a summary. One could be the last summary itself. */
 const MIN_LET_GO = 2;
 
 /**
- * Indices of the messages that a compression replaces, oldest first. The first system message and the newest `keep` stay, with
- * their calls; so does a call whose results can still come.
+ * Returns the indices of the messages that a compression replaces, oldest first. It keeps the first system message, the newest
+ * `keep` messages with their calls, and a call whose results can still come.
  */
 function lettable(messages, keep) {
   const starts = groupStarts(messages);
@@ -20,7 +20,7 @@ function lettable(messages, keep) {
   return indices.length < MIN_LET_GO ? [] : indices;
 }
 
-/** Index of the newest assistant message if it waits for results: nobody has spoken since, and few others came. */
+/** Returns the index of the newest assistant message if it waits for results: no user message and few others came since. */
 function openCall(messages, starts, patience) {
   const call = messages.findLastIndex(({ role }) => role === "assistant");
   if (call < 0) return messages.length;
@@ -33,7 +33,7 @@ function openCall(messages, starts, patience) {
   return answers < callsIn(messages[call]).length && !hasEnded ? call : messages.length;
 }
 
-/** The indices of all messages in the groups of those at `indices`. */
+/** Returns the indices of all messages in the groups of the messages at `indices`. */
 function withGroups(messages, indices) {
   const starts = groupStarts(messages);
   const wanted = new Set(indices.map((index) => starts[index]));

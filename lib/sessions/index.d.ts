@@ -5,18 +5,18 @@
 
 import type { MessageLike } from "../../index.js";
 
-/** A message of a chat: its words, and beside them what is not words. */
+/** A message of a chat: its text, with blocks if there is more than text. */
 export interface PipelineMessage {
   role: "system" | "user" | "assistant" | "tool";
   content: string;
-  /** Words and images in their order, where there are images; parts that only OpenAI has stand here as they are. */
+  /** Text and images in order, if there are images. Parts that only OpenAI has stay as they are. */
   blocks?: MessageBlock[];
-  /** Arguments are a value, or the text itself where a model wrote no JSON, a bare string, or numbers too long. */
+  /** Arguments are a value; for broken JSON, a bare string and too long numbers they are the model's text. */
   toolCalls?: { id: string; name: string; arguments: unknown }[];
-  /** Of a tool's answer: the call it answers. */
+  /** In a tool's result: the id of its call. */
   toolCallId?: string;
   isError?: boolean;
-  /** The part of OpenAI's message beyond this; `toOpenAIMessages` gives it back. */
+  /** OpenAI's message, if this form does not hold all of it. `toOpenAIMessages` returns it. */
   original?: object;
 }
 
@@ -26,18 +26,18 @@ export type MessageBlock =
   | { type: "image_url" | "input_audio" | "file" | "refusal"; [field: string]: unknown };
 
 /**
- * Messages of the pipeline, of a session or of pi in OpenAI's chat format, with tool calls and images. What pi does not
- * send (failed and aborted answers with their results, excluded commands) is left out; thinking is too. The sections of
- * pi's system messages are part of the prompt. OpenAI takes no images from a tool: they follow its answers in a user
- * message that names the call.
+ * Converts messages of the pipeline, of a session or of pi to OpenAI's chat format, with tool calls and images. Skips what pi does
+ * not send (failed and aborted answers with their results, excluded commands) and thinking. The sections of pi's system
+ * messages become part of the prompt. OpenAI takes no images from a tool: they follow the results in a user message that
+ * names the call.
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
 
 /**
- * The way back, and exact: `toOpenAIMessages(fromOpenAIMessages(messages))` equals `messages`, to the last character of
- * each argument.
+ * Converts OpenAI's messages back, exactly: `toOpenAIMessages(fromOpenAIMessages(messages))` equals `messages`, to the last
+ * character of each argument.
  * @param messages `OpenAIMessage`s, or those of OpenAI's own package
- * @throws TypeError for a message whose role is none of OpenAI's; it says which.
+ * @throws TypeError that names the first role that OpenAI does not have.
  */
 export function fromOpenAIMessages(messages: object[]): PipelineMessage[];
 
@@ -52,33 +52,32 @@ export interface OpenAIMessage {
 /** A part of a message. `data` is base64. */
 export type ContentBlock = { type: "text"; text: string } | { type: "image"; data: string; mimeType: string };
 
-/** A message of any provider: its words, with images, tool calls and their results beside them. */
+/** A message of any provider: its text, with images, tool calls and results. */
 export interface ConversationMessage {
   role: "system" | "user" | "assistant" | "tool";
-  /** The words alone; an image stands in them as `[image]`. */
+  /** The text alone, with `[image]` for an image. */
   content: string;
-  /** The parts in order, where they are not text alone. */
+  /** The parts in order, if there is more than text. */
   blocks?: MessageBlock[];
   /**
-   * Unique in its session, at most 128 UTF-16 code units. Set when the message is added, if left out. A message that is added
-   * twice under one id is kept once.
+   * Unique in its session, at most 128 UTF-16 code units. Default: a new id. A second message with a known id is not added.
    */
   id?: string;
-  /** ISO 8601. Set when the message is added, if left out. */
+  /** ISO 8601. Default: the time of the call. */
   timestamp?: string;
   /** `{ id, name, arguments }`, or OpenAI's `{ id, function: { name, arguments } }`. */
   toolCalls?: unknown[];
-  /** Of a tool's answer: the call it answers. */
+  /** In a tool's result: the id of its call. */
   toolCallId?: string;
-  /** Of a tool's answer: whether it says that the tool failed. */
+  /** In a tool's result: true if the tool failed. */
   isError?: boolean;
-  /** The part of another format beyond this one, to be given back to it. */
+  /** The message in another format, if this one does not hold all of it. */
   original?: object;
-  /** The part of pi's own system message beyond its words: `content`, `sections`, tools. */
+  /** The fields of pi's own system message: `content`, `sections`, tools. */
   agentFields?: object;
 }
 
-/** A message to add: its content may be blocks. */
+/** A message to add. Its content can be blocks. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[];
 };
@@ -90,9 +89,9 @@ export interface ConversationContext {
 }
 
 /**
- * The host's own summariser. It may throw, hang or answer with anything: rules take over then.
+ * The host's own summariser. If it throws, hangs or returns no text, rules write the summary.
  * @param messages the messages to summarise
- * @param request a prompt that holds all of them, and how to sample; `signal` is aborted when time is up
+ * @param request a prompt with all of them, and sampling settings. `signal` aborts when time is up
  * @example async (_, { prompt, temperature, maxTokens, signal }) =>
  *   textOf(await complete(model, { messages: [user(prompt)] }, { temperature, maxTokens, signal }))
  */
@@ -102,8 +101,8 @@ export type Summarize = (
 ) => Promise<string>;
 
 /**
- * A service of the host's that calls a model. `callAI` is called with the prompt, the current provider and `false`; not at all
- * if `getCurrentProvider` answers with none.
+ * A service of the host's that calls a model. Gets the prompt, the current provider and `false`. If `getCurrentProvider` returns
+ * none, rules write the summary.
  */
 export interface AIService {
   // biome-ignore lint/suspicious/noExplicitAny: providers are the host's
@@ -114,22 +113,21 @@ export interface AIService {
 
 /** Options of every manager. */
 export interface SessionOptions {
-  /** A session with more messages is compressed. Default 50. */
+  /** The manager compresses a session with more messages. Default 50. */
   maxMessages?: number;
   /**
-   * Newest messages that a compression keeps, more where a tool's answer would lose its call, but always fewer than
-   * `maxMessages`. Default 20.
+   * Newest messages that a compression keeps, with the calls of their results, always fewer than `maxMessages`. Default 20.
    */
   maxCompressedMessages?: number;
-  /** Language of the summaries by rules. Default "auto": that of the conversation. */
+  /** Language of the summaries by rules. Default "auto": the conversation's. */
   language?: "zh" | "en" | "auto";
-  /** Makes the summaries, in the background. Default: rules make them, at once. */
+  /** Writes the summaries, in the background. Default: rules write them, at once. */
   summarize?: Summarize | AIService;
   /** Longest time of a summariser, ms. Default 30 000. */
   summarizeTimeoutMs?: number;
   /** Longest prompt for the summariser, cl100k tokens. Default 16 000, at least 400. */
   summarizeTokens?: number;
-  /** Receives events. It may throw, reject or be slow: nothing changes. */
+  /** Receives events. A slow or throwing listener changes nothing. */
   onEvent?: (event: SessionEvent) => void;
 }
 
@@ -139,23 +137,23 @@ export interface ContextManagerOptions extends SessionOptions {
 }
 
 export interface SharedContextManagerOptions extends SessionOptions {
-  /** A `Pool` of the package pg, for Postgres 13 or newer. It is left open. */
+  /** A `Pool` of the package pg, for Postgres 13 or newer. The manager never closes it. */
   pool: object;
-  /** Time for which a call is tried again while the server is away, ms; 0 for once. Default 10 000. */
+  /** Time for which a call is repeated while the server is away, ms; 0 for one try. Default 10 000. */
   retryMs?: number;
 }
 
-/** Without `onEvent`, `process.emitWarning` tells the first of each kind but "compressed". */
+/** Without `onEvent`, the first event of each kind but "compressed" is a process warning. */
 export type SessionEvent =
-  /** `before` and `after` are messages; `by` is who made the summary. */
+  /** `before` and `after` count messages; `by` says who wrote the summary. */
   | { type: "compressed"; sessionId: string; before: number; after: number; by: "ai" | "rules" }
-  /** The summariser threw, hung or answered with nothing: rules took over. */
+  /** The summariser threw, hung or returned no text. Rules wrote the summary. */
   | { type: "summarizeFailed"; sessionId: string; by: "rules"; code: string; message: string; cause: unknown }
-  /** A compression in the background failed; the session is as it was. */
+  /** A compression in the background failed. The session is unchanged. */
   | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown }
   /** A message of an attached agent was not stored. */
   | { type: "storeFailed"; sessionId: string; code: string; message: string; cause: unknown }
-  /** A row cannot be read and is left out; without `messageId` it is the metadata of the session. */
+  /** A row is unreadable and skipped. Without `messageId` it is the row with the session's metadata. */
   | {
       type: "rowUnreadable";
       sessionId: string;
@@ -166,43 +164,43 @@ export type SessionEvent =
     };
 
 /**
- * Many sessions side by side, in memory or in a database of the host's. Over `maxMessages` the system prompt and the newest
- * messages of a session stay, calls with their results, and the messages between become one assistant message
- * `[上下文总结] …`. Any string is a session id.
+ * Manages many sessions, in memory or in the host's database. Over `maxMessages` a session keeps its system prompt and its newest
+ * messages, calls with their results. The messages between become one assistant message `[上下文总结] …`. Any string is a
+ * session id.
  *
- * Methods return at once. With a database, a message is stored when `addMessage` returns, or with the transaction that the
- * host has open; processes that share the database see each other's changes at each call.
- * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` of `ERR_DATABASE_…` for a
- *   database that cannot be used
+ * The methods are synchronous. With a database, a message is stored when `addMessage` returns, or with the host's open
+ * transaction. Processes that share the database see each other's changes at each call.
+ * @throws TypeError for an option, id or message that is not allowed; an Error with a `code` `ERR_DATABASE_…` for a
+ *   database failure
  * @example const manager = new ContextManager({ database: new Database("app.db") });
  *   manager.getOrCreateContext("task-1", "You plan, execute and evaluate.");
  *   manager.addMessage("task-1", { role: "user", content: "Ship it" });
  */
 export class ContextManager {
-  /** The one manager of this process. Only the call that makes it may give options. */
+  /** Returns the one manager of this process. Only the first call takes options. */
   static getInstance(options?: ContextManagerOptions): ContextManager;
-  /** Makes the tables where they are missing. Sets no PRAGMA and never closes the handle. */
+  /** Creates missing tables. Sets no PRAGMA and never closes the handle. */
   constructor(options?: ContextManagerOptions);
   /**
-   * The session, made if there is none. It is live: `messages` and `metadata` show the session at each look, and setting
-   * `metadata.goal` or `metadata.planId` stores it. A shared manager resolves with the session as it is now.
-   * The system prompt is set only if the session has none.
+   * Returns the session, and creates it if it is missing. It is live: `messages` and `metadata` read the session at each access,
+   * and setting `metadata.goal` or `metadata.planId` stores it. A shared manager resolves with a snapshot. The system prompt is
+   * set only if the session has none.
    */
   getOrCreateContext(sessionId: string, systemPrompt?: string): ConversationContext;
   /**
-   * Adds a message, and compresses the session if it has too many now: by rules at once; in the background with `aiService`
-   * or the option `summarize`. A system message that opens a session is its prompt.
+   * Adds a message. Compresses a session over its limit: by rules at once, or in the background with `aiService` or the option
+   * `summarize`. A system message that opens a session is its prompt.
    */
   addMessage(
     sessionId: string,
     message: NewConversationMessage,
     aiService?: Summarize | AIService | null,
   ): void;
-  /** The messages of a session, deeply frozen, with or without system messages; none for an unknown session. */
+  /** Returns the messages of a session, deeply frozen, with or without system messages; none for an unknown session. */
   getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
   /**
-   * Compresses now. Without a service, the option `summarize` or the rules make the summary. `by` is "none" if there is
-   * nothing to replace, or another process was quicker. A compression under way is joined.
+   * Compresses now, or joins a running compression. Without a service, the option `summarize` or the rules write the summary.
+   * `by` is "none" if there is nothing to replace or another process was faster.
    */
   compressContext(
     sessionId: string,
@@ -211,25 +209,25 @@ export class ContextManager {
   /** Deletes a session, with its summary. */
   clearContext(sessionId: string): void;
   /**
-   * Deletes messages, a call with its results, also such as were compressed: the summary is made anew without them. Deleting
-   * the summary deletes what it says. Returns the ids that were deleted.
+   * Deletes messages, a call with its results. It deletes replaced messages too, and makes the summary again without them.
+   * Deleting a summary deletes what it covers. Returns the deleted ids.
    */
   deleteMessages(sessionId: string, ids: string[]): string[];
   /** Replaces the system prompt. */
   setSystemPrompt(sessionId: string, systemPrompt: string): void;
-  /** Sets each field by itself; null removes it. */
+  /** Sets the given fields; null removes one. */
   setMetadata(sessionId: string, metadata: { goal?: string | null; planId?: string | null }): void;
-  /** All sessions, the oldest first. */
+  /** Returns all sessions, oldest first. */
   listSessions(): {
     sessionId: string;
     messages: number;
     metadata: ConversationContext["metadata"];
   }[];
-  /** Tokens are cl100k, exact. Undefined for an unknown session. */
+  /** Counts messages, cl100k tokens and compressions. Returns undefined for an unknown session. */
   getStats(sessionId: string): { messages: number; tokens: number; compressions: number } | undefined;
   setMaxMessages(n: number): void;
   setMaxCompressedMessages(n: number): void;
-  /** Adds what an Agent says, does and gets from its tools to the session. Returns a function that ends this. */
+  /** Adds the messages, calls and results of an Agent to the session. Returns a function that stops this. */
   attach(
     agent: { subscribe(listener: (event: { type: string; message?: MessageLike }) => void): () => void },
     sessionId: string,
@@ -247,26 +245,26 @@ export type SharedContextManager = Pick<ContextManager, Unchanged> & {
 };
 
 /**
- * Sessions in the host's Postgres, shared by many processes. A promise resolves when its change is committed. The tables are
- * made at the first call.
+ * Manages sessions in the host's Postgres, shared by many processes. A promise resolves when its change is committed. The first
+ * call creates the tables.
  * @throws TypeError for an option that is not allowed
  * @example const manager = createSharedContextManager({ pool: new pg.Pool() });
  *   await manager.addMessage("task-1", { role: "user", content: "Ship it" });
  */
 export function createSharedContextManager(options: SharedContextManagerOptions): SharedContextManager;
 
-/** An AgentMessage in provider-neutral form; undefined for one that says nothing to a model. Thinking is left out. */
+/** Converts an AgentMessage to provider-neutral form, without thinking. Returns undefined for one that a model never sees. */
 export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
 
-/** A message as `toAgentMessages` makes it: any pi version takes it as its own. */
+/** A message that any pi version accepts as its own. */
 export type AgentMessageLike =
   // biome-ignore lint/suspicious/noExplicitAny: each pi version has a message type of its own
   any;
 
 /**
- * Provider-neutral messages as AgentMessages. An answer of a tool without its call is left out, a summary becomes a
- * user message: a provider would refuse them. `model` is what assistant messages are said to come from. Images, sections
- * and arguments come back as they were; arguments that no object can hold exactly keep their text beside them.
+ * Converts provider-neutral messages to AgentMessages. Drops a tool result without its call and turns a summary into a user
+ * message, because providers reject them. `model` is the origin written into assistant messages. Images, sections and
+ * arguments are restored; arguments that no object holds exactly keep their text as well.
  * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)
  */
 export function toAgentMessages(
@@ -274,49 +272,48 @@ export function toAgentMessages(
   model?: { api?: string; provider?: string; id?: string },
 ): AgentMessageLike[];
 
-/** A question, and what came of it. */
+/** A question and its answer. */
 export interface QA {
   q: string;
   a: string;
 }
 
 export interface RollingMemoryOptions {
-  /** The model's context window in tokens, or a function asked at each call. */
+  /** The model's context window in tokens, or a function called each time. */
   contextWindow: number | (() => number);
   /**
-   * Tokens sent beside the messages: system prompt, tools. A number, or a function asked at each call. Default 0; what
-   * the provider reports is learned, and kept from one conversation to the next, where it is more.
+   * Tokens sent beside the messages: system prompt, tools. A number, or a function called each time. Default 0. If the provider
+   * reports more, that is used, also in the next conversation.
    */
   overheadTokens?: number | (() => number);
-  /** The pairs remembered from the start, as `history` gave it once. */
+  /** Pairs to begin with, such as an earlier `history`. */
   history?: QA[];
   /** Longest prompt for the summariser, cl100k tokens. Default 16 000. */
   summarizeTokens?: number;
-  /** Makes the pairs. Left out, or whenever it fails: text is clipped, and where that is too much, keywords. */
+  /** Writes the pairs. Without it, or if it fails, text is clipped; if that is too long, keywords stay. */
   summarize?: Summarize;
-  /** Share of the window above which a new conversation begins before a question. Default 0.85. */
+  /** Share of the window over which a new conversation begins before a question. Default 0.85. */
   preCheckRatio?: number;
   /** The same after an answer. Default 0.8. */
   postCheckRatio?: number;
-  /** Share of the window above which the memory itself is too much: it is reported and cut down. Default 0.8. */
+  /** Share of the window over which the memory itself is reported and cut. Default 0.8. */
   overflowRatio?: number;
   /**
-   * Newest messages that go along into a new conversation; more where a tool's answer would lose its call. Default
-   * 2.
+   * Newest messages kept in a new conversation, with the calls of their results. Default 2.
    */
   keepMessages?: number;
-  /** Pairs remembered, at least one; the oldest are out first. Default 15. */
+  /** Most remembered pairs, at least one. The oldest go first. Default 15. */
   maxPairs?: number;
   /** Longest time of a summariser, ms. Default 30 000. */
   timeoutMs?: number;
-  /** Told what happens. It may throw, reject or be slow: nothing changes. */
+  /** Receives events. A slow or throwing listener changes nothing. */
   onEvent?: (event: RollingEvent) => void;
 }
 
 export type RollingEvent =
-  /** `summary` is the memory as JSON, `summarizedCount` the messages that went into it just now. */
+  /** `summary` is the memory as JSON, `summarizedCount` the number of newly summarised messages. */
   | { type: "context_summarized"; summary: string; summarizedCount: number; hasHistorySummary?: boolean }
-  /** `pendingUserMessage` is the question that waits; `isOverflow` tells that the memory had to be cut down. */
+  /** `pendingUserMessage` is the waiting question. `isOverflow` is true if the memory was cut. */
   | {
       type: "new_conversation_with_summary";
       summary: string;
@@ -324,17 +321,17 @@ export type RollingEvent =
       pendingUserMessage?: string;
       isOverflow?: boolean;
     }
-  /** The memory has `summaryTokens`, more than `tokenLimit`, its share of the window. The message advises a clean window. */
+  /** The memory has more than `tokenLimit` tokens. The message advises a clean window. */
   | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
-  /** The summariser threw, hung or answered without a pair: text is clipped. Said once as a warning without `onEvent`. */
+  /** The summariser threw, hung or returned no pair. Text is clipped. Without `onEvent`, one process warning. */
   | { type: "summarizeFailed"; code: string; message: string; cause: unknown }
-  /** The messages went on as they were. Said once as a warning where there is no `onEvent`. */
+  /** The messages are returned as they are. Without `onEvent`, one process warning. */
   | { type: "failed"; code: string; message: string; cause: unknown };
 
 /**
- * The endless conversation. When the transcript fills the window, its rounds become pairs of question and answer, and
- * a new conversation begins with those, as a user message that is tagged as a record and no instruction. Sizes are
- * cl100k, or what the provider itself reported of the newest request where that is more.
+ * The endless conversation. When the transcript fills the window, its rounds become pairs of question and answer. A new
+ * conversation begins with them, in a user message tagged as a record and no instruction. Sizes are cl100k tokens, or the
+ * provider's own report of the newest request if that is more.
  * @throws TypeError for an option that is unknown or not allowed.
  * @example const memory = new RollingMemory({ contextWindow: () => agent.state.model.contextWindow, summarize });
  *   agent.state.messages = (await memory.beforePrompt(agent.state.messages, question)).messages;
@@ -343,18 +340,18 @@ export type RollingEvent =
  */
 export class RollingMemory {
   constructor(options: RollingMemoryOptions);
-  /** True if it is time: before a question ("pre") if one is given, else after an answer. Counts on this thread. */
+  /** Tells if a new conversation should begin: before the given question ("pre"), else after an answer. Counts on this thread. */
   needsContextSummarization(
     messages: MessageLike[],
     pendingUserMessage?: string | ContentBlock[],
   ): { needed: boolean; phase: "pre" | "post"; ratio: number };
-  /** The rounds that would be summarised now, questions and final answers alone, and what is remembered already. */
+  /** Returns the rounds to summarise, questions and final answers alone, and the remembered pairs. */
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
-  /** Adds the pairs of a summariser's answer to the memory, whatever surrounds them; none where it has none. */
+  /** Adds the pairs in a summariser's answer to the memory, whatever surrounds them. */
   applySummarization(summary: string): QA[];
   /**
-   * The messages to go on with, the question last, in a new conversation if it is time. Never rejects. May be called while
-   * `afterReply` is still at work on the same messages: it goes on from what that makes.
+   * Resolves with the messages to send, the question last, in a new conversation if it is time. Never rejects. While `afterReply`
+   * still works on the same messages, it continues from its result.
    */
   beforePrompt<M extends MessageLike>(
     messages: M[],
@@ -366,8 +363,8 @@ export class RollingMemory {
     messages: M[],
     signal?: AbortSignal,
   ): Promise<{ messages: M[]; rolledOver: boolean; history: QA[] }>;
-  /** Forgets everything, also what is being summarised just now. */
+  /** Forgets everything, also a running summary. */
   reset(): void;
-  /** The pairs remembered, the oldest first. */
+  /** The remembered pairs, oldest first. */
   readonly history: QA[];
 }

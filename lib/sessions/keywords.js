@@ -1,23 +1,23 @@
-// Keywords in place of an answer: its facts, then the words that the session uses most. Words are cut by Intl.Segmenter, the
-// Unicode word breaker with a Chinese and Japanese dictionary that Node and Electron ship.
+// Replaces an answer by keywords: its facts, then the most frequent words of the session. Intl.Segmenter finds the words; Node
+// and Electron ship it with a Chinese and Japanese dictionary.
 "use strict";
 
 const stopWords = require("./stop_words.json");
 
-/** Words that say nothing about what a conversation is about: function words, and the small talk of working with an assistant. */
+/** Words without a topic: function words, and small talk with an assistant. */
 const STOP_WORDS = new Set(Object.values(stopWords).flatMap((words) => words.split(" ")));
 
-/** Part of a text that is looked at, UTF-16 units: enough to know what it is about. */
+/** Part of a text that is searched, UTF-16 units. */
 const TEXT_UNITS = 4096;
-/** Parts that are segmented at once, cut behind a word: V8's segmenter takes quadratic time in the length of its string. */
+/** Parts of a text for the segmenter, cut behind a word: V8's segmenter takes quadratic time in the length of its string. */
 const PARTS = /.{1,256}(?:[ \n，。、]|$)|.{1,256}/gsu;
-/** Keywords that stand for an answer, and how many of them may be facts. */
+/** Most keywords of an answer, and most facts among them. */
 const KEYWORDS = 12;
 const FACTS = 8;
-/** Longest keyword and longest fact, UTF-16 units; a longer fact is a hash or a blob. */
+/** Longest keyword and longest fact, UTF-16 units. A longer fact is a hash or a blob. */
 const WORD_UNITS = 40;
 const FACT_UNITS = 120;
-/** Words as they are written, with what stands in and around them; Chinese and other letters end them. */
+/** A written word with the signs in and around it. Chinese and other letters end it. */
 const WRITTEN = /[!-~$€£\u00c0-\u024f]+/gu;
 const AROUND = /^["'`([{<*,;:!?]+|["'`)\]}>*.,;:!?]+$/g;
 /** Addresses and paths, names of files, numbers with what is written around them, identifiers. */
@@ -27,7 +27,7 @@ const ABBREVIATION = /^(?:[A-Za-z]\.)+[A-Za-z]?$/;
 
 let segmenter;
 
-/** Pairs with keywords in place of the answer, and their questions as in `clipped`. */
+/** Returns pairs with keywords as answers, and with the questions of `clipped`. */
 async function keywordPairs(pairs, clipped) {
   const frequency = new Map();
   const wordsOfPairs = [];
@@ -35,7 +35,7 @@ async function keywordPairs(pairs, clipped) {
     const words = `${q}\n${a}`.slice(0, TEXT_UNITS).match(PARTS)?.flatMap(wordsOf) ?? [];
     for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
     wordsOfPairs.push([...new Set(words)]);
-    // The event loop gets its turn.
+    // Lets the event loop run.
     await new Promise(setImmediate);
   }
   return clipped.map(({ q }, index) => {
@@ -47,7 +47,7 @@ async function keywordPairs(pairs, clipped) {
   });
 }
 
-/** Addresses, paths, identifiers, numbers and names in a text: each once, in their order. */
+/** Returns addresses, paths, identifiers, numbers and names of a text, each once, in order. */
 function factsOf(text) {
   const facts = new Set();
   let name = "";
@@ -55,7 +55,7 @@ function factsOf(text) {
   for (const { 0: written, index } of text.slice(0, TEXT_UNITS).matchAll(WRITTEN)) {
     const word = written.replace(AROUND, "");
     const isName = isWithinSentence && NAME.test(word);
-    // The next part of a name takes the place of the parts before it.
+    // A longer name replaces its first part.
     if (isName) facts.delete(name);
     name = isName ? `${name} ${word}`.trim() : "";
     const isFact = word.length <= FACT_UNITS && FACT.test(word) && !ABBREVIATION.test(word);
@@ -71,7 +71,7 @@ function wordsOf(part) {
   return words.map(({ segment }) => segment.toLowerCase()).filter(isTelling);
 }
 
-/** One letter, one Chinese character or a number alone tells nothing. */
+/** True unless a word is one character, a number or a stop word. */
 function isTelling(word) {
   return word.length > 1 && word.length <= WORD_UNITS && !STOP_WORDS.has(word) && !/^[\d.,]+$/.test(word);
 }

@@ -1,5 +1,5 @@
-// Many sessions side by side, each bounded: past a number of messages the middle of a session becomes one summary. The methods
-// are written once, as generators: ContextManager runs them at once, a shared manager waits for each step.
+// Manages many sessions. Over a number of messages the middle of a session becomes one summary. The methods are generators,
+// written once: ContextManager runs them at once, a shared manager awaits each step.
 "use strict";
 
 const { countTokens } = require("../tools/count.js");
@@ -14,7 +14,7 @@ const { summaryPrompt } = require("./prompts.js");
 const { finishLater, finishNow } = require("./steps.js");
 const { callSummarizer } = require("./summarizer.js");
 
-/** Metadata that a host sets, and what a session has beside it. */
+/** Metadata that a host sets, and metadata that the manager sets. */
 const FIELDS = ["goal", "planId"];
 const TIMES = ["createdAt", "updatedAt"];
 
@@ -22,12 +22,12 @@ const service = {
   allowed: "a function, or an object with the method callAI",
   accepts: (value) => typeof value === "function" || typeof value?.callAI === "function",
 };
-/** Below this a prompt cannot even say what is asked for. */
+/** A shorter prompt has no room for its instructions. */
 const promptTokens = {
   allowed: "a whole number from 400 on",
   accepts: (value) => count.accepts(value) && value >= 400,
 };
-/** A handle or a pool is checked where it is used. */
+/** The database classes check handles and pools. */
 const anything = { allowed: "", accepts: () => true };
 
 const OPTIONS = {
@@ -40,7 +40,7 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** The methods of a manager that are steps. */
+/** The methods of a manager, as generators whose steps are the database's answers. */
 const METHODS = {
   *getOrCreateContext(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
@@ -77,7 +77,7 @@ const METHODS = {
 
   *clearContext(sessionId) {
     const key = keyOf(sessionId);
-    // Done again after a broken connection, it would take what came in between.
+    // A repetition after a broken connection would delete newer messages, too.
     yield this.database.write(
       key,
       function* (store) {
@@ -142,7 +142,7 @@ class Manager {
     }
   }
 
-  /** `finish` runs steps at once, or waits for each; `contextOf(manager, sessionId, session)` makes a context. */
+  /** `finish` runs a generator at once or awaits its steps. `contextOf(core, sessionId, session)` returns a context. */
   constructor(owner, finish, options, databaseOf, contextOf) {
     const notices = new Notices(owner, options.onEvent);
     this.#core = {
@@ -150,7 +150,7 @@ class Manager {
       finish,
       notices,
       contextOf: (sessionId, session) => contextOf(this.#core, sessionId, session),
-      /** Compressions under way, by session. */
+      /** Running compressions by session. */
       compressing: new Map(),
       database: databaseOf(lostRows(notices)),
     };
@@ -169,7 +169,7 @@ class Manager {
     return compressOnce(this.#core, sessionId, summarize);
   }
 
-  /** Adds to the session what an Agent says, does and gets from its tools. Returns what ends this. */
+  /** Adds the messages, calls and results of an Agent to the session. Returns a function that stops this. */
   attach(agent, sessionId) {
     keyOf(sessionId);
     if (typeof agent?.subscribe !== "function")
@@ -191,7 +191,7 @@ class Manager {
 
 let instance;
 
-/** Sessions in memory, or in the host's SQLite database. */
+/** Manages sessions in memory or in the host's SQLite database. */
 class ContextManager extends Manager {
   static getInstance(options) {
     if (instance !== undefined && options !== undefined)
@@ -205,14 +205,14 @@ class ContextManager extends Manager {
       ...OPTIONS,
       database: [undefined, anything],
     });
-    // A handle that is not set must not become sessions in memory.
+    // `{ database: undefined }` is a mistake, not a wish for sessions in memory.
     const isInMemory = given === undefined || !Object.hasOwn(given, "database");
     const databaseOf = (lost) => (isInMemory ? new MemoryDatabase() : new SqliteDatabase(database, lost));
     super("ContextManager", finishNow, options, databaseOf, liveContext);
   }
 }
 
-/** Sessions in the host's Postgres, for many processes: the same methods as promises. */
+/** Manages sessions in the host's Postgres, for many processes. Its methods return promises. */
 function createSharedContextManager(given) {
   const owner = "createSharedContextManager";
   const table = { ...OPTIONS, pool: [undefined, anything], retryMs: [10_000, amount] };
@@ -222,7 +222,7 @@ function createSharedContextManager(given) {
   return new Manager(owner, finishLater, options, databaseOf, contextAsItIs);
 }
 
-/** A listener that reports each row that cannot be read, once. */
+/** Returns a function that reports each unreadable row once. */
 function lostRows(notices) {
   const told = new Set();
   return ({ key, id, error }) => {
@@ -235,7 +235,7 @@ function lostRows(notices) {
   };
 }
 
-/** Compresses until the session is within its limit: messages may come meanwhile. */
+/** Compresses until the session is within its limit. Messages can arrive meanwhile. */
 async function compressInBackground(core, sessionId, summarize) {
   try {
     for (let isOver = true; isOver; ) {
@@ -247,7 +247,7 @@ async function compressInBackground(core, sessionId, summarize) {
   }
 }
 
-/** The compression of a session that is under way, or a new one: `{ before, after, by }`. */
+/** Joins the running compression of a session or starts one. Resolves with `{ before, after, by }`. */
 function compressOnce(core, sessionId, summarize) {
   const key = keyOf(sessionId);
   const { compressing } = core;
@@ -276,7 +276,7 @@ async function compress({ database, options, notices }, sessionId, key, summariz
   }
   const compressed = await database.write(key, function* (store) {
     const session = yield store.open(key);
-    // What was deleted since must not come back in the summary.
+    // Messages deleted since then must not come back in the summary.
     if (session === undefined || session.state.revision !== plan.revision) return undefined;
     return yield* replace(store, key, session.state, plan, words, options.language);
   });
@@ -284,7 +284,7 @@ async function compress({ database, options, notices }, sessionId, key, summariz
   return compressed ?? none;
 }
 
-/** The summariser that a host gave to a method; undefined for none. */
+/** Checks the summariser that a host passed to a method. Returns undefined for none. */
 function serviceOf(method, given) {
   if (given == null || service.accepts(given)) return given ?? undefined;
   throw new TypeError(`${method}: aiService must be ${service.allowed}`);
@@ -298,7 +298,7 @@ function promptOf(systemPrompt) {
   return checkMessage({ role: "system", content: systemPrompt });
 }
 
-/** The metadata that a host sets; null removes a field. */
+/** Checks the metadata that a host sets. Null removes a field. */
 function fieldsOf(metadata) {
   if (typeof metadata !== "object" || metadata === null)
     throw new TypeError(`setMetadata: metadata must be an object, not ${show(metadata)}`);
@@ -325,11 +325,11 @@ function* listOf(store) {
   return yield store.list();
 }
 
-/** A context that reads its session at each look, and stores the metadata that is set on it. */
+/** Returns a context whose properties read the session at each access. Setting its metadata stores it. */
 function liveContext(core, sessionId, session) {
   const key = keyOf(sessionId);
   let last = session;
-  /** The session, or what was last seen of one that was cleared. */
+  /** Returns the session; of a cleared one, its last state. */
   const read = () => {
     last = core.database.read(key, (store) => sessionIn(store, key)) ?? last;
     return last;
@@ -362,7 +362,7 @@ function liveMetadata(read, set) {
   return shownAs(metadata, read);
 }
 
-/** `object`, which prints as what `snapshot()` returns: Node prints accessors without their values. */
+/** Makes console.log print `snapshot()` for `object`: Node prints accessors without their values. */
 function shownAs(object, snapshot) {
   return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: snapshot });
 }

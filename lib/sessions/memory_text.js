@@ -1,5 +1,5 @@
-// The message that carries a rolling memory into a new conversation, and back: user-side, tagged, and said to be a
-// record and no instruction, because a model wrote it from text that may have come from anywhere.
+// Writes and reads the message that carries a rolling memory into a new conversation: a user message, tagged as a record and
+// no instruction. A model wrote it, from text that can come from anywhere.
 "use strict";
 
 const { arePairs } = require("./pairs.js");
@@ -12,17 +12,17 @@ const CLOSE = `
 </conversation_memory>`;
 
 function memoryText(pairs) {
-  // No text in it can close the tag.
+  // Escaped, so that no text closes the tag.
   return `${OPEN}${JSON.stringify(pairs).replaceAll("<", "\\u003c")}${CLOSE}`;
 }
 
-/** A user message of a text or of blocks, dated now: what was reported of an older prompt tells nothing about a new one. */
+/** Returns a user message of a text or of blocks, dated now: usage reported before it says nothing about the new prompt. */
 function userMessage(said) {
   const content = typeof said === "string" ? [{ type: "text", text: said }] : said;
   return { role: "user", content, timestamp: Date.now() };
 }
 
-/** The pairs that a message with a `memoryText` carries; undefined of any other message. */
+/** Returns the pairs in a message that has a `memoryText`; undefined for any other message. */
 function readMemory(message) {
   if (message?.role !== "user") return undefined;
   const text = plainText(message.content);

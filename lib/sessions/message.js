@@ -1,5 +1,5 @@
-// Messages of a session, `{ role: system | user | assistant | tool, content }`: checks them and copies them through JSON,
-// so that a message read from a database equals the one that was added.
+// Checks the messages of a session, `{ role: system | user | assistant | tool, content }`, and copies them through JSON, so that
+// a message read from a database equals the added one.
 "use strict";
 
 const { createHash, randomUUID } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
@@ -8,17 +8,17 @@ const { written } = require("../shapes/calls.js");
 const { isPlain, plainText } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
-/** Longest id that a host may give a message, UTF-16 units: a database keeps an index of them. */
+/** Longest message id, UTF-16 units: databases index it. */
 const ID_UNITS = 128;
-/** Longest session id that is its own key, UTF-16 units: Postgres indexes at most 2 700 bytes. */
+/** Longest session id that is used as a key, UTF-16 units: Postgres indexes at most 2 700 bytes. */
 const KEY_UNITS = 200;
 const HASHED = "sha256:";
-/** Farthest moment a Date can hold, ms from 1970 (ECMAScript). */
+/** Largest time of a Date, ms from 1970 (ECMAScript). */
 const MAX_TIME_MS = 8.64e15;
 
 const newId = () => randomUUID();
 
-/** The key of a session in a database: its id, or a hash of one that no database can hold or index. */
+/** Returns the key of a session in a database: its id, or a hash of an id that a database cannot hold or index. */
 function keyOf(sessionId) {
   if (typeof sessionId !== "string")
     throw new TypeError(`sessionId must be a string, not ${show(sessionId)}`);
@@ -27,7 +27,7 @@ function keyOf(sessionId) {
   return `${HASHED}${createHash("sha256").update(JSON.stringify(sessionId)).digest("hex")}`;
 }
 
-/** A frozen copy of a host's message with id and timestamp. Throws a TypeError that names the field that is wrong. */
+/** Returns a frozen copy of a host's message with id and timestamp. Throws a TypeError that names a wrong field. */
 function checkMessage(message) {
   const { id, role, content, blocks, timestamp } = message ?? {};
   if (!ROLES.has(role))
@@ -66,7 +66,7 @@ function addRest(copy, { blocks, toolCalls, toolCallId, isError, original, agent
   for (const [name, list] of Object.entries({ blocks, toolCalls })) {
     if (list !== undefined && !Array.isArray(list)) throw new TypeError(`message.${name} must be an array`);
   }
-  // Blocks of text alone say no more than `content`.
+  // Blocks without images add nothing to `content`.
   if (blocks?.some((block) => block?.type !== "text")) copy.blocks = jsonCopy("blocks", blocks);
   if (toolCalls !== undefined) copy.toolCalls = jsonCopy("toolCalls", toolCalls);
   if (toolCallId !== undefined) copy.toolCallId = String(toolCallId);
@@ -84,7 +84,7 @@ function jsonCopy(name, value) {
   }
 }
 
-/** The value that JSON says, frozen throughout. */
+/** Parses JSON and freezes the value deeply. */
 function parsed(text) {
   const value = JSON.parse(text);
   const open = [value];

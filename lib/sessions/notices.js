@@ -1,4 +1,4 @@
-// Tells a host of failures of its own code or of its database.
+// Reports failures of the host's own code and database to the host.
 "use strict";
 
 const { Reporter } = require("../hook/events.js");
@@ -8,7 +8,7 @@ class Notices extends Reporter {
     super(listener, owner);
   }
 
-  /** An event of a failure, with its code and its cause. */
+  /** Reports a failure with its code and its cause. */
   failedAt(type, error, details) {
     const { code = "ERR_INTERNAL", message } = error ?? {};
     this.warn({ type, ...details, code: String(code), message: String(message ?? error), cause: error });

@@ -1,26 +1,26 @@
-// Pairs of question and answer, the form in which a rolling memory remembers: read leniently from whatever a summariser
-// returned, clipped, cumulative and bounded. Which of the forms a window has room for is decided elsewhere.
+// Pairs of question and answer, the memory of a rolling conversation: read leniently from a summariser's answer, clipped, merged
+// and bounded.
 "use strict";
 
-/** Longest question and answer, in characters: as a summariser may have them remembered, and of clipped text, the fullest first. */
+/** Longest question and answer, characters: of a summariser's pairs, and of clipped text, the longest form first. */
 const REMEMBERED = { q: 300, a: 1000 };
 const CLIPPED = [
   { q: 120, a: 300 },
   { q: 80, a: 120 },
 ];
 
-/** Units of an answer that are looked at: no summariser was asked for more. */
+/** Part of a summariser's answer that is read, UTF-16 units. */
 const ANSWER_UNITS = 64 * 1024;
 
 const isPair = (pair) => typeof pair?.q === "string" && typeof pair.a === "string";
 const arePairs = (value) => Array.isArray(value) && value.every(isPair);
 
-/** An object of JSON with no other in it. Braces within its strings are text. */
+/** A JSON object without inner objects. Its strings may hold braces. */
 const OBJECT = /\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}/gs;
 
 /**
- * The pairs in a summariser's answer, whatever surrounds them: prose, code fences, an object around the array. Of half a
- * JSON, the whole pairs; `isCut` tells that it ended in the middle.
+ * Returns the pairs in a summariser's answer. Prose, code fences or an object may surround them. `isCut` is true if the JSON
+ * ends in the middle.
  */
 function readPairs(answer) {
   const text = answer.slice(0, ANSWER_UNITS);
@@ -32,7 +32,7 @@ function readPairs(answer) {
   return { pairs, isCut: rest.includes("{") || isListOpen };
 }
 
-/** No pair or one. */
+/** Returns no pair or one. */
 function readPair(json) {
   try {
     const { q, question, a, answer } = JSON.parse(json);
@@ -43,7 +43,7 @@ function readPair(json) {
   }
 }
 
-/** The pairs with their texts clipped, from the longest form to the shortest. */
+/** Returns the pairs with clipped texts, in each form, the longest first. */
 function clippedPairs(pairs) {
   return CLIPPED.map((longest) => pairs.map((pair) => shortened(pair, longest)));
 }
@@ -54,12 +54,12 @@ function shortened({ q, a }, longest) {
 
 function clipped(text, maxChars) {
   const trimmed = text.toWellFormed().trim();
-  // A character has two units at the most; the rest of a text may be megabytes.
+  // A character has at most two units. The text can be megabytes long.
   const chars = Array.from(trimmed.slice(0, 2 * (maxChars + 1)));
   return chars.length > maxChars ? `${chars.slice(0, maxChars - 1).join("")}…` : trimmed;
 }
 
-/** `history` followed by what is new in `pairs`; the newest `max` of them. */
+/** Returns the newest `max` pairs of `history` and `pairs`, each once. */
 function mergePairs(history, pairs, max) {
   const isKnown = ({ q, a }) => pairs.some((pair) => pair.q === q && pair.a === a);
   return [...history.filter((pair) => !isKnown(pair)), ...pairs].slice(-max);

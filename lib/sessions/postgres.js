@@ -1,22 +1,22 @@
-// A host's own pool of the package pg: transactions that are tried again while the server restarts, and errors with a code.
-// No error shows a value, a connection string or a password. Never closes the pool.
+// Runs reads and transactions on a host's pool of the package pg, and repeats them while the server restarts. Its errors have a
+// code and show no value, connection string or password. It never closes the pool.
 "use strict";
 
 const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
 const { DatabaseError, handleError } = require("./database_errors.js");
 
-/** Pauses between two tries, ms: doubled from the first to the longest, each shortened by a random share of up to a half. */
+/** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** Tries of a transaction that others got in the way of. */
+/** Most tries of a transaction that conflicts with others. */
 const MAX_CONFLICTS = 20;
 const CONFLICTS = ["40001", "40P01", "23505"];
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
 
-/** Codes of SQLSTATE (Postgres, appendix A) and of Node, by their start; the first that fits. */
+/** Starts of SQLSTATE codes (Postgres, appendix A) and of Node's codes. The first match counts. */
 const KINDS = [
   [/^(?:08|53300|57P|E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL))/, "UNAVAILABLE"],
   [/^28/, "AUTH"],
@@ -31,7 +31,7 @@ const KINDS = [
   [/^(?:58|XX)/, "DISK"],
   [/^(?:22|54)/, "VALUE"],
 ];
-/** The driver's own words, which come without a code. */
+/** Messages of the driver, which have no code. */
 const WORDS = [
   [/after calling end on the pool/, "CLOSED"],
   [
@@ -40,7 +40,7 @@ const WORDS = [
   ],
   [/^SASL|password must be/, "AUTH"],
 ];
-/** States whose own message names tables, columns and users, never values. */
+/** Codes whose message names tables, columns and users, never values. */
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
 class PostgresPool {
@@ -49,8 +49,8 @@ class PostgresPool {
   #retryMs;
 
   /**
-   * Throws a TypeError with a code for a pool of another kind; `option` names it. `retryMs`: how long a call is tried again
-   * while the server is away.
+   * Throws a TypeError with a code for a pool of another kind; `option` names it. Calls are repeated for `retryMs` while the
+   * server is away.
    */
   constructor(option, pool, retryMs) {
     this.#option = option;
@@ -63,14 +63,14 @@ class PostgresPool {
     return handleError(this.#option, this.#pool, "a Pool of the package pg");
   }
 
-  /** The answer of `work(query)`; `query(sql, values)` resolves with rows. */
+  /** Resolves with the result of `work(query)`; `query(sql, values)` resolves with rows. */
   read(work) {
     return this.#patiently(() => this.#withClient(work));
   }
 
   /**
-   * The answer of `work(query)`, once that is committed. Where the connection breaks during the commit the work is done again,
-   * or rejects with ERR_DATABASE_UNCERTAIN if it must not be.
+   * Resolves with the result of `work(query)` after the commit. If the connection breaks during the commit, it repeats the work,
+   * or rejects with ERR_DATABASE_UNCERTAIN where `isRepeatable` is false.
    */
   transaction(work, isRepeatable = true) {
     return this.#patiently(async () => {
@@ -93,7 +93,7 @@ class PostgresPool {
   async #withClient(work) {
     const client = await this.#pool.connect();
     if (!has(client, "query", "release")) throw this.#otherKind();
-    // Without a listener, a connection that breaks between two statements would end the process.
+    // Without a listener, a connection that breaks between two statements ends the process.
     client.on?.("error", ignore);
     let isBroken = false;
     try {
@@ -115,7 +115,7 @@ class PostgresPool {
     }
   }
 
-  /** Repeats `work` while the server is away or others are in the way, until its time is over. */
+  /** Repeats `work` while the server is away or transactions conflict, for `retryMs` at most. */
   async #patiently(work) {
     const deadline = performance.now() + this.#retryMs;
     for (let attempt = 1; ; attempt += 1) {
@@ -137,19 +137,19 @@ const ignore = () => {};
 const has = (value, ...methods) => methods.every((name) => typeof value?.[name] === "function");
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
-/** True if the server itself answered with an error, and the connection goes on. */
+/** True if the server answered with an error and the connection still works. */
 function isAnswer(error) {
   return typeof error?.severity === "string" && !isAway(coded(error));
 }
 
-/** The error as a host sees it; one that is not the driver's comes back as it is. */
+/** Turns an error of the driver into a `DatabaseError`. Returns any other error as it is. */
 function coded(error) {
   if (error instanceof DatabaseError) return error;
   const { code, message, severity } = error ?? {};
   const [table, text] = typeof code === "string" ? [KINDS, code] : [WORDS, message];
   const [, kind] = table.find(([words]) => words.test(text)) ?? [];
   if (kind === undefined && severity === undefined) return error;
-  // The driver's errors carry values and addresses: the cause stays here.
+  // The driver's errors hold values and addresses, so there is no cause.
   return new DatabaseError(kind ?? "", SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
 }
 

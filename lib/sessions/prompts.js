@@ -1,5 +1,5 @@
-// Prompts for a host's summariser, each within its limit of tokens. What is to be summarised stands between tags, as JSON
-// that cannot close them, and is called a record: it may hold instructions of its own.
+// Writes prompts for a host's summariser, each within its limit of tokens. The text to summarise stands between tags, as JSON
+// that cannot close them. The prompt calls it a record, because it can hold instructions.
 "use strict";
 
 const { countTokensAsync } = require("../tools/count.js");
@@ -7,15 +7,15 @@ const { MAX_TOKENS } = require("./summarizer.js");
 const { readCall } = require("../shapes/calls.js");
 const { callsIn } = require("../shapes/text.js");
 
-/** Longest start of a call that is shown, characters. */
+/** Longest part of a call that a prompt shows, characters. */
 const CALL_CHARS = 200;
-/** Shortest share of the prompt that a text gets before whole messages are left out, characters. */
+/** Shortest clipped text, characters. Below that whole messages go. */
 const MIN_TEXT_CHARS = 40;
-/** Characters per token: usual ones, of a text that fills the prompt alone, and so many that a prompt is too long uncounted. */
+/** Characters per token: of usual text, and so many that a prompt is too long without counting. */
 const CHARS_PER_TOKEN = 4;
 const MAX_CHARS_PER_TOKEN = 20;
 
-/** A prompt of at most `maxTokens` cl100k tokens that asks for a summary of messages. */
+/** Returns a prompt for a summary of messages, at most `maxTokens` cl100k tokens. */
 function summaryPrompt(messages, maxTokens) {
   return fitting(messages, maxTokens, (shown, leftOut, clip) => {
     const record = shown.map((message) => {
@@ -39,7 +39,7 @@ ${taggable(record)}
   });
 }
 
-/** A prompt of at most `maxTokens` cl100k tokens that asks for at most `maxPairs` pairs of question and answer about rounds. */
+/** Returns a prompt for at most `maxPairs` pairs of question and answer, at most `maxTokens` cl100k tokens. */
 function pairsPrompt(rounds, maxPairs, maxTokens) {
   return fitting(rounds, maxTokens, (shown, leftOut, clip) => {
     const record = shown.map(({ q, a }) => ({ q: clip(q), a: clip(a) }));
@@ -56,8 +56,8 @@ ${taggable(record)}
 }
 
 /**
- * The fullest prompt that fits. Long texts are clipped alike, to half as much each time; where even short ones are too many,
- * the newest are shown. `render(shown, leftOut, clip)` writes a prompt.
+ * Returns the fullest prompt that fits. Clips long texts alike, to half as much each time. If even the shortest are too many,
+ * shows the newest. `render(shown, leftOut, clip)` writes a prompt.
  */
 async function fitting(items, maxTokens, render) {
   const prompts = function* () {
@@ -74,7 +74,7 @@ async function fitting(items, maxTokens, render) {
   return render([], items.length, String);
 }
 
-/** The first seven tenths and the end of a text around an ellipsis, `max` UTF-16 units in all. */
+/** Cuts a text to `max` UTF-16 units: the first seven tenths, an ellipsis, the end. */
 function clipMiddle(text, max) {
   if (text.length <= max) return text;
   const head = Math.floor((max * 7) / 10);
@@ -86,7 +86,7 @@ function missing(leftOut, what) {
   return leftOut === 0 ? "" : `\n${leftOut} older ${what} are left out.`;
 }
 
-/** JSON that cannot close the tag it stands in. */
+/** Returns JSON that cannot close the tag around it. */
 function taggable(record) {
   return JSON.stringify(record).replaceAll("<", "\\u003c");
 }

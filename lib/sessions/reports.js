@@ -1,15 +1,14 @@
-// The providers' reports in a transcript: where the newest stands that is of the messages before it, and how an answer goes
-// along into a new conversation without one.
+// Usage reports in a transcript: finds the newest valid one, and removes them from answers that go into a new conversation.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 
-/** The messages up to the newest answer whose report is of those before it, none without one; and the messages since. */
+/** Splits messages behind the newest answer whose report covers the messages before it. Without one the first part is empty. */
 function partedByReport(messages) {
   let reported = 0;
   let newest = Number.NEGATIVE_INFINITY;
   for (const [index, { role, usage, stopReason, timestamp }] of messages.entries()) {
-    // An answer older than something before it was given to other messages.
+    // An answer that is older than a message before it answered another list.
     const isOfThese = !(timestamp < newest);
     newest = Math.max(newest, timestamp ?? newest);
     const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);
@@ -18,7 +17,7 @@ function partedByReport(messages) {
   return [messages.slice(0, reported), messages.slice(reported)];
 }
 
-/** An answer in a new conversation: the prompt it was reported with is not this one's, and would mislead whoever counts on it. */
+/** Sets the reported prompt of an answer to 0: in a new conversation it would mislead the count. */
 function withoutReport(message) {
   const { usage } = message;
   if (typeof usage !== "object" || usage === null) return message;

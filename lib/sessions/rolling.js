@@ -1,6 +1,6 @@
-// The endless conversation: when a transcript fills its window, what was asked and answered becomes a short list of
-// pairs, and a new conversation begins with it. The host keeps the transcript; this class keeps the pairs. Whatever
-// the summariser does, the question that is waiting goes on.
+// The endless conversation. When a transcript fills its window, its questions and answers become a short list of pairs, and a new
+// conversation begins with them. The host keeps the transcript, this class keeps the pairs. The pending question is never lost,
+// whatever the summariser does.
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
@@ -43,24 +43,24 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** Share of the room beside the overhead that clipped or shrunk memory may take, so that the next questions have room. */
+/** Largest share of the room for clipped or shrunk memory. The rest is for the next questions. */
 const MEMORY_RATIO = 0.25;
-/** Share of that room that kept messages and the question may take together, for the same reason. */
+/** Largest share of the room for kept messages and the question. */
 const KEPT_RATIO = 0.5;
-/** Least room there is said to be beside the overhead, as a share of the window. */
+/** Smallest room beside the overhead, as a share of the window. */
 const MIN_ROOM_RATIO = 0.1;
 
 class RollingMemory {
   #options;
   #notices;
-  /** Tokens that the newest report had more than were counted: the system prompt, the tools, another way of counting. */
+  /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
-  /** The messages that were last rolled over, and what was made of them. */
+  /** The messages of the last roll-over, and the new conversation. */
   #last;
-  /** Grows with each reset: what was begun before must not be remembered after. */
+  /** Number of resets. A roll-over that began before a reset is dropped. */
   #resets = 0;
-  /** Roll-overs happen one after the other: a question may come while an answer is still being remembered. */
+  /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
   #turn = Promise.resolve();
 
   constructor(options) {
@@ -100,7 +100,7 @@ class RollingMemory {
     return this.history;
   }
 
-  /** Forgets everything: the host begins with somebody or something else. */
+  /** Forgets everything. */
   reset() {
     this.#resets += 1;
     this.#history = [];
@@ -131,7 +131,7 @@ class RollingMemory {
       const { needed } = this.#verdict(await this.#tokens(list), question);
       const rolled = needed && !signal?.aborted ? await this.#roll(messages, question, signal) : undefined;
       if (rolled !== undefined) {
-        // The array that is handed out is the host's own from now on.
+        // A copy, because the host owns the returned array.
         const made = withoutQuestion(rolled, question).slice();
         this.#last = { given: withoutQuestion(given, question), made };
         return { messages: rolled, rolledOver: true, history: this.history };
@@ -143,7 +143,7 @@ class RollingMemory {
     return { messages: withQuestion(messages, question), rolledOver, history: this.history };
   }
 
-  /** `given`, in the new conversation if it goes on from one that was rolled over already: nothing is remembered twice. */
+  /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
   #sinceLast(given) {
     const { given: before, made } = this.#last ?? {};
     if (before === undefined || before.length === 0 || given.length < before.length) return given;
@@ -151,7 +151,7 @@ class RollingMemory {
     return goesOn ? [...made, ...given.slice(before.length)] : given;
   }
 
-  /** Tokens of the request that `messages` make. What their report tells is kept for the next conversation. */
+  /** Returns the tokens of a request. Keeps the overhead that its report tells for the next conversation. */
   async #tokens(messages) {
     const parts = partedByReport(messages);
     const counts = [];
@@ -167,12 +167,12 @@ class RollingMemory {
     return { beside, tokens: counted + since + this.#overhead(beside) };
   }
 
-  /** Tokens beside the messages: as the host says or as reports told, whichever is more. */
+  /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
   #overhead(beside = this.#beside) {
     return Math.max(this.#number("overheadTokens", amount), beside);
   }
 
-  /** An option that may be a function, which is asked at each call. */
+  /** Returns an option's value; calls it if it is a function. */
   #number(name, rule) {
     const option = this.#options[name];
     const value = typeof option === "function" ? option() : option;
@@ -191,13 +191,13 @@ class RollingMemory {
     return this.#number("contextWindow", positive);
   }
 
-  /** Tokens of the window beside what is always sent. */
+  /** Returns the tokens of the window without the overhead. */
   #room() {
     const window = this.#window();
     return Math.max(window * MIN_ROOM_RATIO, window - this.#overhead());
   }
 
-  /** The new conversation; undefined if there is nothing to leave behind or the host has aborted. */
+  /** Returns the new conversation; undefined if there is nothing to summarise or the host aborted. */
   async #roll(messages, question, signal) {
     const resets = this.#resets;
     const { system, tail, rounds, dropped } = await this.#splitToFit(
@@ -229,7 +229,7 @@ class RollingMemory {
     return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }
 
-  /** Keeps as much of the newest messages as leaves room: whole, or without their tool traffic, or not at all. */
+  /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
   async #splitToFit(list, question) {
     const budget = this.#room() * KEPT_RATIO;
     const whole = this.#split(list, this.#options.keepMessages);
@@ -242,19 +242,19 @@ class RollingMemory {
     return { ...bare, dropped: bare.conversation.length };
   }
 
-  /** System messages, the newest messages, and the rounds whose question is not among those. */
+  /** Returns the system messages, the newest messages, and the rounds before them. */
   #split(messages, keep) {
     const list = messages.filter((message) => typeof message === "object" && message !== null);
     const system = list.filter((message) => message.role === "system");
     const others = list.filter((message) => message.role !== "system");
     const memory = readMemory(others[0]);
-    // A restarted process finds in the transcript what it had remembered.
+    // A restarted process finds its memory in the transcript.
     if (memory !== undefined && this.#history.length === 0) this.#remember(memory);
     const conversation = memory === undefined ? others : others.slice(1);
     return { system, conversation, ...splitRounds(conversation, keep) };
   }
 
-  /** The rounds as pairs, by the summariser or else by rules. */
+  /** Turns rounds into pairs, by the summariser or else by rules. */
   async #summarise(rounds, signal) {
     if (rounds.length === 0) return [];
     const { summarize, timeoutMs, maxPairs, summarizeTokens } = this.#options;
@@ -265,12 +265,12 @@ class RollingMemory {
     const { pairs, isCut } = readPairs(text ?? "");
     const reason = failure ?? (pairs.length === 0 && text !== undefined ? noPairs() : undefined);
     if (reason !== undefined) this.#notices.failedAt("summarizeFailed", reason);
-    // An answer that broke off tells of the first rounds; one that came to its end, of all.
+    // A cut answer covers the first rounds only. A complete one covers all.
     const unsummarised = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
     return [...pairs, ...(await this.#shortForm(unsummarised))];
   }
 
-  /** Clipped, or keywords where even clipped text takes too much of the window. */
+  /** Clips pairs; takes keywords if even clipped text is too long. */
   async #shortForm(pairs) {
     const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
     if (newest.length === 0) return newest;
@@ -281,7 +281,7 @@ class RollingMemory {
     return keywordPairs(newest, forms.at(-1));
   }
 
-  /** Shrinks memory that fills the window, alone ("overflow") or with the other messages ("shrunk"). */
+  /** Shrinks memory that is too long, alone ("overflow") or with the other messages ("shrunk"). */
   async #fitMemory(otherTokens) {
     const { overflowRatio, preCheckRatio } = this.#options;
     const tokens = await countTokensAsync(memoryText(this.#history));
@@ -315,7 +315,7 @@ function noPairs() {
   });
 }
 
-/** `messages` with the question at the end, where it is not already. */
+/** Appends the question unless it is there. */
 function withQuestion(messages, question) {
   const isThere = question === undefined || asks(messages.at(-1), question);
   return isThere ? messages : [...messages, userMessage(question)];
@@ -331,19 +331,19 @@ function asks(message, question) {
     if (typeof question === "string") return plainText(message.content) === question;
     return isDeepStrictEqual(message.content, question);
   } catch {
-    // A message may be a Proxy that throws.
+    // A message can be a Proxy that throws.
     return false;
   }
 }
 
-/** True if two messages are one; hosts that store their transcripts hand in copies. */
+/** True for the same message or a copy: hosts that store transcripts pass copies. */
 function isSameMessage(some, other) {
   if (some === other) return true;
   const isAlike = some?.role === other?.role && some?.timestamp === other?.timestamp;
   return isAlike && some?.timestamp !== undefined && plainText(some.content) === plainText(other.content);
 }
 
-/** A conversation begins with the user. */
+/** Drops the messages before the first user message: a conversation begins with the user. */
 function fromFirstUser(messages) {
   const start = messages.findIndex((message) => message.role === "user");
   return start < 0 ? [] : messages.slice(start);

@@ -1,23 +1,22 @@
-// A conversation as rounds: what the user asked and what was answered in the end; and where it can be cut, so that the newest
-// messages stay with their calls.
+// Splits a conversation into rounds, a question with its final answer, and the newest messages with their calls.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { callsIn, isResult, plainText } = require("../shapes/text.js");
 
-/** Summaries that pi puts into a transcript count as answers to this. */
+/** The question of a round that holds one of pi's summaries. */
 const SUMMARY_QUESTION = "(earlier conversation)";
 const isSummary = ({ role }) => role === "compactionSummary" || role === "branchSummary";
 
 /**
- * The newest `keep` messages with their calls, those of them that stand without tool traffic, and the rounds before them
- * as `{ q, a }`; an unanswered question has an empty `a`.
+ * Returns the newest `keep` messages with their calls (`tail`), those of them without tool traffic (`plain`), and the rounds
+ * before them as `{ q, a }`. An unanswered question has an empty `a`.
  */
 function splitRounds(messages, keep) {
   const starts = groupStarts(messages);
   let start = withCalls(starts, Math.max(0, messages.length - keep));
-  // A result without its call is no beginning.
+  // A tail cannot begin with a result.
   while (start < messages.length && isResult(messages[start]) && starts[start] === start) start += 1;
   const tail = messages.slice(start);
   const standsAlone = (message) =>
@@ -26,7 +25,7 @@ function splitRounds(messages, keep) {
   return { tail, plain: tail.filter(standsAlone), rounds: rounds.map(({ q, a }) => ({ q, a })) };
 }
 
-/** A remark beside a tool call stands for the answer only as long as there is no real one. */
+/** A remark beside a tool call is the answer until a final one follows. */
 function roundsIn(messages) {
   const rounds = [];
   let hasFinal = false;

@@ -1,10 +1,10 @@
-// A host's own handle of better-sqlite3 or node:sqlite: statements, savepoints, and errors with a code. Sets no PRAGMA and
-// never closes the handle.
+// Runs statements and savepoints on a host's handle of better-sqlite3 or node:sqlite. Its errors have a code. It sets no PRAGMA
+// and never closes the handle.
 "use strict";
 
 const { DatabaseError, handleError } = require("./database_errors.js");
 
-/** SQLite's primary result codes (sqlite.org/rescode.html): the number of node:sqlite, the name of better-sqlite3. */
+/** SQLite's primary result codes (sqlite.org/rescode.html): the number in node:sqlite, the name in better-sqlite3. */
 const KINDS = [
   [5, "BUSY", "BUSY"],
   [6, "LOCKED", "BUSY"],
@@ -16,7 +16,7 @@ const KINDS = [
   [19, "CONSTRAINT", "FOREIGN"],
   [26, "NOTADB", "CORRUPT"],
 ];
-/** Words of errors that have no result code of their own. */
+/** Messages of errors without a result code of their own. */
 const WORDS = [
   [/(?:connection|database) is not open|has been finalized/, "CLOSED"],
   [/busy executing/, "BUSY"],
@@ -40,7 +40,7 @@ class SqliteHandle {
     throw handleError(option, handle, "an open handle of better-sqlite3 or node:sqlite");
   }
 
-  /** The rows of a statement. */
+  /** Runs a statement and returns its rows. */
   run(sql, values = []) {
     try {
       const statement = this.#statement(sql);
@@ -52,7 +52,7 @@ class SqliteHandle {
     }
   }
 
-  /** `work()` in a savepoint: whole or not at all, inside a transaction of the host's or as one of its own. */
+  /** Runs `work()` in a savepoint, inside the host's transaction if there is one. */
   atomically(work) {
     this.run("SAVEPOINT strata");
     try {
@@ -64,7 +64,7 @@ class SqliteHandle {
         this.run("ROLLBACK TO strata");
         this.run("RELEASE strata");
       } catch {
-        // SQLite has rolled back by itself, or the handle is closed.
+        // SQLite rolled back by itself, or the handle is closed.
       }
       throw error;
     }
@@ -74,7 +74,7 @@ class SqliteHandle {
     let statement = this.#statements.get(sql);
     if (statement !== undefined) return statement;
     statement = this.#handle.prepare(sql);
-    // A host may have set other defaults for its own statements.
+    // A host can have other defaults for its own statements.
     statement.safeIntegers?.(false);
     statement.setReadBigInts?.(false);
     statement.setReturnArrays?.(false);
@@ -83,7 +83,7 @@ class SqliteHandle {
   }
 }
 
-/** The error as a host sees it; one that is not the database's comes back as it is. */
+/** Turns an error of the database into a `DatabaseError`. Returns any other error as it is. */
 function coded(error) {
   const text = String(error?.message);
   const name = /^SQLITE_([A-Z]+)/.exec(error?.code)?.[1];

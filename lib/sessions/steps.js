@@ -1,14 +1,14 @@
-// Runs logic that is written once, as a generator whose steps are values or promises of values.
+// Runs a generator whose steps are values, or promises of values.
 "use strict";
 
-/** Runs to the end at once; the steps are values. */
+/** Runs a generator of values to the end. */
 function finishNow(steps) {
   let step = steps.next();
   while (!step.done) step = steps.next(step.value);
   return step.value;
 }
 
-/** Runs to the end, waiting for each step. */
+/** Runs a generator to the end and awaits each step. */
 async function finishLater(steps) {
   let step = steps.next();
   while (!step.done) {

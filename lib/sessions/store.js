@@ -1,7 +1,7 @@
-// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. SQL answers at
-// once or with a promise, as its driver does.
+// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The SQL store
+// returns values or promises, as its driver does.
 // A session is a state and rows `{ position, id, message }`. The system prompt has position 0. A message that a compression
-// replaced leaves a note at its position, negated.
+// replaced leaves a note at its negated position.
 "use strict";
 
 const { written } = require("../shapes/calls.js");
@@ -22,7 +22,7 @@ const TABLES = [
 const SESSION = "session_id, state, created_at, updated_at";
 const FROM_MESSAGES = "FROM strata_messages WHERE session_id = ?";
 const SQL = {
-  // A write begins with one of these two: they lock the session against other processes.
+  // Every write begins with one of these two, which lock the session against other processes.
   open: `INSERT INTO strata_sessions (${SESSION}) VALUES (?, ?, ?, ?)
     ON CONFLICT (session_id) DO UPDATE SET updated_at = excluded.updated_at RETURNING ${SESSION}`,
   touch: `UPDATE strata_sessions SET updated_at = ? WHERE session_id = ? RETURNING ${SESSION}`,
@@ -43,7 +43,7 @@ const SQL = {
 
 const now = () => new Date().toISOString();
 
-/** Checks the version and the columns of the tables, without reading a session. */
+/** Checks the version and the columns of the tables. Reads no session. */
 function* checkTables(run) {
   const [row] = yield run("SELECT version FROM strata_meta", []);
   if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
@@ -60,13 +60,13 @@ class SqlStore {
   #run;
   #lost;
 
-  /** `run(sql, values, read)` returns `read(rows)` or a promise of it. `lost({ key, id, error })` hears of each unreadable row. */
+  /** `run(sql, values, read)` returns `read(rows)` or a promise of it. `lost({ key, id, error })` reports an unreadable row. */
   constructor(run, lost) {
     this.#run = run;
     this.#lost = lost;
   }
 
-  /** The session, locked; made with `state` if there is none. Undefined without either. */
+  /** Locks and returns the session; creates it with `state` if it is missing. Returns undefined without both. */
   open(key, state) {
     const isMade = state !== undefined;
     const values = isMade ? [key, written(state), now(), now()] : [now(), key];
@@ -85,7 +85,7 @@ class SqlStore {
     return this.#run(SQL.save, [written(state), key]);
   }
 
-  /** The messages of a session, or the notes on those that it let go; the oldest first. */
+  /** Returns the messages of a session, or the notes on replaced ones; oldest first. */
   rows(key, areGone = false) {
     return this.#run(areGone ? SQL.gone : SQL.live, [key], (rows) =>
       rows.flatMap(({ position, id, body }) => {
@@ -95,7 +95,7 @@ class SqlStore {
     );
   }
 
-  /** How many messages a session has, the position of the next, and whether it knows a message of this id. */
+  /** Returns the number of messages, the position of the next one, and whether the id is taken. */
   size(key, id) {
     return this.#run(SQL.size, [key, key, id, key], ([{ messages, last, first, known }]) => ({
       messages: Number(messages),
@@ -104,7 +104,7 @@ class SqlStore {
     }));
   }
 
-  /** Replaces what stands at the position. */
+  /** Writes a row; replaces the row at the same position. */
   put(key, position, id, message) {
     return this.#run(SQL.put, [key, position, id, written(message)]);
   }
@@ -124,7 +124,7 @@ class SqlStore {
     return { state, createdAt, updatedAt, messages: Number(messages) };
   }
 
-  /** The object that a row holds, with a text as `field`. */
+  /** Parses a row's JSON object, which must have a string `field`. */
   #value(key, id, text, field) {
     try {
       const value = parsed(text);

@@ -1,18 +1,17 @@
-// Calls the host's summariser and hands back its text, or why there is none: it may throw, reject, hang, or answer with
-// something else than text. The request it gets is complete: a prompt, the sampling settings and a signal.
+// Calls the host's summariser. It can throw, reject, hang, or return no text. Its request has a prompt, sampling settings and
+// a signal.
 "use strict";
 
 const { storable } = require("../shapes/text.js");
 
-/** Sampling temperature asked for: close to the facts. */
+/** Sampling temperature of the request: low, to stay close to the facts. */
 const TEMPERATURE = 0.3;
-/** Longest summary asked for, tokens. */
+/** Longest summary that the request asks for, tokens. */
 const MAX_TOKENS = 500;
 
 /**
- * `{ text }`, or `{ failure }` with an error where there is none to be had; neither without a summariser or after an
- * abort. Settles at the latest after `timeoutMs`, or as soon as `signal` is aborted; the summariser is told through the
- * signal of its request. `prompt` may be a promise.
+ * Resolves with `{ text }`, with `{ failure }`, or with neither if there is no summariser or the host aborted. Settles after
+ * `timeoutMs` at the latest, or when `signal` aborts; both abort the signal of the request. `prompt` can be a promise.
  */
 async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }) {
   if (summarize === undefined || signal?.aborted) return {};
@@ -31,7 +30,7 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
     if (typeof answer !== "string") return failed(`the summariser returned ${typeof answer}, not a string`);
     if (answer.trim() === "") return failed("the summariser returned an empty text");
-    // A cut at a length may have left half a surrogate pair.
+    // A model's text can end in half a surrogate pair.
     return { text: storable(answer) };
   } catch (cause) {
     if (signal?.aborted) return {};
@@ -42,7 +41,7 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
   }
 }
 
-/** The answer of a function, or of a service with `callAI(prompt, provider, useTools)`. */
+/** Calls a function, or a service with `callAI(prompt, provider, useTools)`. */
 async function answerOf(summarize, messages, request) {
   if (typeof summarize === "function") return summarize(messages, request);
   const provider = await summarize.getCurrentProvider?.();

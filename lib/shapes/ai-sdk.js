@@ -26,14 +26,14 @@ const MARKS = new Set([
 
 const isPart = (part) => typeof part?.type === "string";
 
-/** True of a message that can be one of this shape. */
+/** True for a message that this shape can read. */
 function isReadable(message) {
   const { role, content } = message ?? {};
   if (!ROLES.has(role)) return false;
   return typeof content === "string" ? role !== "tool" : Array.isArray(content) && content.every(isPart);
 }
 
-/** True of a message that no other shape can hold. */
+/** True for a message that no other shape can hold. */
 function isMarked({ content }) {
   return Array.isArray(content) && content.some((part) => MARKS.has(part?.type) || isOwnImage(part));
 }
@@ -50,7 +50,7 @@ function read(message, names) {
   if (typeof content === "string") return [{ role, content: blocksOf(content) }];
   for (const { type, toolCallId, toolName } of content)
     if (type === "tool-call") names.set(toolCallId, toolName);
-  // A tool that the provider runs may answer in a later message than it was called in.
+  // A tool that the provider runs can answer in a later message.
   const late = content.filter((part) => part.type === "tool-result" && !hasCall(content, part.toolCallId));
   const said = content.filter((part) => !late.includes(part)).map((part) => assistantBlock(part, content));
   const results = late.map((part) => ({
@@ -65,7 +65,7 @@ function hasCall(content, id) {
   return content.some(({ type, toolCallId }) => type === "tool-call" && toolCallId === id);
 }
 
-/** Parts between the results, such as answers to approval requests, go with the result before them, else with the first. */
+/** Other parts, such as answers to approval requests, go with the result before them, else with the first. */
 function readResults(content, names) {
   const runs = [];
   let leading = [];
@@ -86,7 +86,7 @@ function resultOf({ toolCallId, toolName, output }, names) {
   return { role: "toolResult", toolCallId, toolName: toolName ?? names.get(toolCallId), isError };
 }
 
-/** A result as text. JSON is cut as its text; parts keep their kinds. */
+/** Returns the blocks of a result. JSON becomes text; parts keep their types. */
 function outputBlocks(output) {
   const { type, value, reason } = output ?? {};
   if (type === "content" && Array.isArray(value)) return value.map(userBlock);
@@ -122,7 +122,7 @@ function assistantBlock(part, content) {
         thinkingSignature: signatureOf(providerOptions),
       });
     case "tool-call": {
-      // Call and result of a provider's tool in one message stay together: there is nothing to pair.
+      // A provider's tool has call and result in one message: nothing to pair.
       if (providerExecuted && isAnswered(content, toolCallId)) return countedBlock(part);
       const thoughtSignature =
         providerOptions?.google?.thoughtSignature ?? providerOptions?.vertex?.thoughtSignature;

@@ -1,4 +1,4 @@
-// Anthropic's messages. A user message may hold results, and words after them; each result becomes a toolResult of pi's.
+// Anthropic's messages. A user message can hold results and text behind them; each result becomes a toolResult of pi's.
 "use strict";
 
 const {

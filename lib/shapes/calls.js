@@ -1,16 +1,16 @@
-// Tool calls in pi's form, ours or OpenAI's, and their arguments as JSON.
+// Reads tool calls of pi, of sessions and of OpenAI, with their arguments as JSON.
 "use strict";
 
 const { randomBytes } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { json } = require("../hook/snapshot.js");
 
-/** Name of a tool whose call is not in the list. */
+/** Name of an unknown tool. */
 const UNKNOWN = "unknown";
 
-/** Stands for -0 until the text is written: JSON can say -0, and JSON.stringify does not. */
+/** Placeholder for -0: JSON can hold -0, but JSON.stringify writes 0. */
 const MINUS_ZERO = `-0 ${randomBytes(9).toString("base64url")}`;
 
-/** JSON that keeps -0. */
+/** Writes JSON that keeps -0. */
 function written(value) {
   let hasMinusZero = false;
   const text = JSON.stringify(value, (_, inner) => {
@@ -21,7 +21,7 @@ function written(value) {
   return hasMinusZero ? text.replaceAll(JSON.stringify(MINUS_ZERO), "-0") : text;
 }
 
-/** A tool call in pi's form, ours or OpenAI's: its id, its name and its arguments as JSON. */
+/** Returns the id, the name and the arguments (as JSON) of a call. */
 function readCall(call) {
   const named = call?.function ?? call;
   const given = named?.argumentsText ?? named?.arguments;

@@ -3,7 +3,7 @@
 
 const { callsIn, isResult } = require("./text.js");
 
-/** For each message the index of the first one of its group: of a result, the index of its call. */
+/** Returns for each message the index of the first one in its group: for a result, its call. */
 function groupStarts(messages) {
   const callers = new Map();
   return messages.map((message, index) => {
@@ -13,7 +13,7 @@ function groupStarts(messages) {
   });
 }
 
-/** `start`, moved back until no message from there on belongs to a group before it. */
+/** Moves `start` back until no group begins before it and ends behind it. */
 function withCalls(starts, start) {
   let from = start;
   for (let index = starts.length - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);

@@ -1,6 +1,7 @@
-// Messages of other stacks as pi's, and back. A shape is one file: `isMarked(message)` recognises a message that only this
-// shape can hold, `read(message, names)` returns pi's messages that stand in for it, `write(message, standIns, isOwn)`
-// returns the message that edited stand-ins stand for; `isOwn` tells an unedited one. Unmarked messages (`{ role, content: string }`) are pi's in every shape.
+// Converts messages of other stacks to pi's and back. A shape is one file with three functions. `isMarked(message)` recognises a
+// message that only this shape can hold. `read(message, names)` returns pi's messages that stand in for it.
+// `write(message, standIns, isOwn)` returns the message for edited stand-ins; `isOwn` is true for an unedited one. Unmarked
+// messages (`{ role, content: string }`) are the same in every shape.
 "use strict";
 
 const { SOURCE } = require("./parts.js");
@@ -13,7 +14,7 @@ const seed = require("./seed.js");
 
 const SHAPES = [seed, openai, responses, anthropic, aiSdk];
 
-/** Shapes that are known and have no file. */
+/** Known shapes without a file. */
 const UNREAD = [
   [
     "UIMessage[] of the AI SDK (use convertToModelMessages)",
@@ -26,7 +27,7 @@ const UNREAD = [
   ],
 ];
 
-/** The shape of a message; undefined where pi can read it as it is. Throws a TypeError for a shape that is known and cannot be read. */
+/** Returns the shape of a message; undefined for pi's own. Throws a TypeError for a known shape without a file. */
 function shapeOf(message) {
   const shape = SHAPES.find(({ isMarked }) => isMarked(message));
   if (shape !== undefined) return shape;
@@ -35,18 +36,18 @@ function shapeOf(message) {
   throw new TypeError(`messages are ${unread[0]}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`);
 }
 
-/** Reads lists into pi's shape and writes edited lists back. Each message is converted once. */
+/** Reads lists into pi's shape and writes edited lists back. Converts each message once. */
 class Shapes {
   #shape;
-  /** Stand-ins by message, with the values that they were read from. */
+  /** Stand-ins by message, with the values from which they were read. */
   #read = new WeakMap();
 
-  /** `shape` reads every message; without it each message tells its own. */
+  /** `shape` reads every message. Without it each message has its own. */
   constructor(shape) {
     this.#shape = shape;
   }
 
-  /** The list with stand-ins; `messages` itself where all are pi's. */
+  /** Returns the list with stand-ins; `messages` itself if all are pi's. */
   read(messages) {
     const names = new Map();
     const lists = messages.map((message) => this.standIns(message, names));
@@ -55,7 +56,7 @@ class Shapes {
       : lists.flatMap((list, at) => list ?? [messages[at]]);
   }
 
-  /** The stand-ins of a message; undefined for pi's own. `names` are those of the tools, by the ids of their calls. */
+  /** Returns the stand-ins of a message; undefined for pi's own. `names` maps ids of calls to names of tools. */
   standIns(message, names = new Map()) {
     if (typeof message !== "object" || message === null) return undefined;
     const shape = this.#shape ?? shapeOf(message);
@@ -82,8 +83,8 @@ class Shapes {
   }
 
   /**
-   * The list that `edited` stands for, which was made of `messages`. A message without stand-ins (an answer to an approval
-   * request) follows the message before it.
+   * Returns the list for `edited`, which was made of `messages`. A message without stand-ins (an answer to an approval request)
+   * stays behind the message before it.
    */
   write(edited, messages) {
     const followers = followersIn(messages, (message) => this.#read.get(message)?.standIns.length === 0);
@@ -106,7 +107,7 @@ class Shapes {
   }
 }
 
-/** Messages that follow another, by that one. */
+/** Maps a message to the messages that stay behind it. */
 function followersIn(messages, isFollower) {
   const followers = new Map();
   let leader;

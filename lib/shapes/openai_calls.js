@@ -1,11 +1,11 @@
-// Tool calls between OpenAI's shape and ours. OpenAI writes arguments as text, and that text is what the model said:
-// it is taken apart only where nothing of it is lost.
+// Converts tool calls between OpenAI's shape and a session's. OpenAI's arguments are the model's own text, so they are parsed
+// only if nothing is lost.
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
 const { readCall } = require("./calls.js");
 
-/** Digits that a number of JavaScript always keeps (IEEE 754, Number.MAX_SAFE_INTEGER has 16). */
+/** Digits that a JavaScript number always keeps (IEEE 754; Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -16,21 +16,21 @@ function toOpenAICall(call) {
   return { id, type: "function", function: { name, arguments: text } };
 }
 
-/** A call in our shape; one that has it already, or that is of a kind we do not know, is left as it is. */
+/** Returns a call in a session's shape. A call of another kind stays as it is. */
 function fromOpenAICall(call) {
   if (call?.function === undefined) return call;
   const { name, arguments: args } = call.function;
   return { id: call.id, name, arguments: parsed(args) };
 }
 
-/** Such as OpenAI's custom tools, whose input is free text. */
+/** True for calls such as those of OpenAI's custom tools, whose input is free text. */
 function isForeign(call) {
   return typeof call?.type === "string" && !["function", "toolCall"].includes(call.type);
 }
 
 /**
- * Arguments as a value; the text itself where a model wrote no JSON, a bare string (whose quotes would be lost) or
- * numbers longer than JavaScript's.
+ * Parses arguments. Returns the text itself for broken JSON, for a bare string (whose quotes would be lost) and for numbers
+ * longer than JavaScript's.
  */
 function parsed(text) {
   if (typeof text !== "string") return text;

@@ -1,19 +1,19 @@
-// The content of messages between OpenAI's parts and our blocks: text, images, and parts that only OpenAI has.
+// Converts content between OpenAI's parts and a session's blocks: text, images, and parts that only OpenAI has.
 "use strict";
 
 const { joinedText } = require("../hook/snapshot.js");
 const { plainText } = require("./text.js");
 
-/** Parts of OpenAI's that have no block of ours, and go through as they are. */
+/** OpenAI's parts without a block of their own. They stay as they are. */
 const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
 const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
 
-/** True if text alone cannot say a block. */
+/** True for a block that is more than text. */
 function isMedia(block) {
   return block?.type === "image" || FOREIGN_PARTS.has(block?.type);
 }
 
-/** Blocks as OpenAI's parts; thinking and calls are none. */
+/** Converts blocks to OpenAI's parts. Skips thinking and calls. */
 function partsOf(content) {
   return content.flatMap((block) => {
     if (FOREIGN_PARTS.has(block?.type)) return [block];
@@ -27,7 +27,7 @@ function imagePart({ mimeType, data, detail }) {
   return { type: "image_url", image_url: { url, ...(detail !== undefined && { detail }) } };
 }
 
-/** OpenAI's content as ours: its words, and blocks beside them where there is more. */
+/** Converts OpenAI's content to text, with blocks if there is more than text. */
 function contentFrom(content) {
   const words = { content: joinedText(content) };
   if (!Array.isArray(content) || !content.some(isMedia)) return words;
@@ -42,7 +42,7 @@ function blockOf(part) {
   return { type: "image", mimeType, data, ...(detail !== undefined && { detail }) };
 }
 
-/** The content of a message, as a string or as blocks. Where its words were changed since, they hold, with its images. */
+/** Returns the content of a message, a string or blocks. If a host changed the text, the new text and the images. */
 function contentOf({ content, blocks }) {
   if (!Array.isArray(blocks)) return content;
   const text = joinedText(content);
@@ -50,7 +50,7 @@ function contentOf({ content, blocks }) {
   return [...(text === "" ? [] : [{ type: "text", text }]), ...blocks.filter(isMedia)];
 }
 
-/** pi's system messages: the first declares named sections, later ones replace or remove them. */
+/** Returns the text of pi's system message. The first one declares named sections, later ones replace or remove them. */
 function systemText({ content, sections }, isLeading) {
   const text = joinedText(content);
   if (typeof sections !== "object" || sections === null) return text;

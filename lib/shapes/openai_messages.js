@@ -1,5 +1,5 @@
-// Between messages of any of this package's shapes and OpenAI's chat format, tool calls and images included. What goes
-// there and back comes back as it was; openai_calls.js says how that is kept for arguments.
+// Converts messages of pi, sessions and pipelines to OpenAI's chat format and back, with tool calls and images. Both ways back
+// are exact.
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
@@ -10,10 +10,10 @@ const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
 const { contentFrom, contentOf, isMedia, partsOf, systemText } = require("./openai_content.js");
 const { callsIn, isResult } = require("./text.js");
 
-/** OpenAI's roles: ours, and another name of the first. */
+/** OpenAI's roles: a session's, and another name of the first. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
 
-/** OpenAI takes text alone from a tool. Its images follow in a user message, this where there is no text. */
+/** Text of a tool message without text. OpenAI takes text alone there; images follow in a user message. */
 const IMAGES_ONLY = "(see attached image)";
 const imagesLabel = (toolCallId) => `Images in the result of call ${toolCallId}:`;
 
@@ -34,7 +34,7 @@ function toOpenAIMessages(messages) {
     if (isResult(message) && unsentCalls.has(message.toolCallId)) continue;
     const isLeading = converted.every(({ role }) => role === "system");
     const made = restored(message) ?? toOpenAI(message, isLeading);
-    // The images of parallel calls wait until the last of their results: nothing may come between these.
+    // The images of parallel calls wait for the last result: nothing may stand between results.
     if (!isResult(message)) flush();
     else if (made !== message.original) images.push(...attachments(message));
     converted.push(made);
@@ -47,7 +47,7 @@ function isUnsent({ role, stopReason, excludeFromContext }) {
   return excludeFromContext === true || (role === "assistant" && UNSENT_STOP_REASONS.has(stopReason));
 }
 
-/** The parts by which a user message shows the images of a tool result. */
+/** Returns the parts that show a tool result's images in a user message. */
 function attachments(message) {
   const content = contentOf(message);
   if (!Array.isArray(content) || !content.some(isMedia)) return [];
@@ -91,7 +91,7 @@ function resultText(content) {
   return text === "" && Array.isArray(content) && content.some(isMedia) ? IMAGES_ONLY : text;
 }
 
-/** The messages of pi that only a host can have: summaries, commands it ran, its own kinds. */
+/** Returns the content of pi's other messages: summaries, commands, a host's own roles. */
 function otherContent(message) {
   const { summary, command, output } = message;
   if (summary !== undefined) return String(summary);
@@ -99,7 +99,7 @@ function otherContent(message) {
   return sentContent(message);
 }
 
-/** The part of OpenAI's message beyond ours, with what of ours was changed since; undefined if it said nothing more. */
+/** Returns the kept OpenAI message, with the changes made since; undefined if none was kept. */
 function restored(message) {
   const { original } = message;
   if (typeof original !== "object" || original === null) return undefined;
@@ -112,7 +112,7 @@ function fields({ role, content, blocks, toolCalls, toolCallId }) {
   return { role, content, blocks, toolCalls, toolCallId };
 }
 
-/** False too for what is nested too deeply to be compared. */
+/** False also for values nested too deeply to compare. */
 function isSame(a, b) {
   try {
     return isDeepStrictEqual(a, b);
@@ -143,12 +143,12 @@ function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId
   };
 }
 
-/** Our form does not say everything that OpenAI's can: what it does not is kept beside it. */
+/** Keeps OpenAI's message as `original` if the conversion loses something. */
 function withOriginal(neutral, message) {
   return isSame(toOpenAI(neutral, true), message) ? neutral : { ...neutral, original: message };
 }
 
-/** User messages that show the images of tool results, put back into these where that is exactly undone. */
+/** Puts the images of tool results back from user messages, where that is exactly reversible. */
 function withImagesInResults(neutral, messages) {
   const merged = [];
   let run = 0;
@@ -166,7 +166,7 @@ function withImagesInResults(neutral, messages) {
   return merged;
 }
 
-/** The results with the images that follow their labels; undefined where something else is there. */
+/** Returns the results with the images behind their labels; undefined if there is anything else. */
 function folding(results, blocks) {
   if (blocks === undefined) return undefined;
   const images = new Map();

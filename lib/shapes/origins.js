@@ -1,12 +1,12 @@
-// The lists that edited lists were made of. Some hosts go on from the edited list that they were given: the AI SDK from
-// version 7 on, OpenClaw within a turn. The hook must see the whole conversation instead.
+// Finds the unedited list behind an edited one. Some hosts continue from the edited list: the AI SDK from version 7 on, OpenClaw
+// within a turn. The hook must see the whole conversation.
 "use strict";
 
 class Origins {
-  /** By the last message of an edited list: that list, and the one that it was made of. */
+  /** Maps the last message of an edited list to that list and the unedited one. */
   #known = new WeakMap();
 
-  /** The list that `messages` goes on from, with what is new in it; `messages` itself if it was not made here. */
+  /** Replaces the edited list at the start of `messages` by the unedited one. Returns `messages` itself if there is none. */
   of(messages) {
     for (let end = messages.length; end > 0; end -= 1) {
       const { edited, whole } = this.#known.get(messages[end - 1]) ?? {};
@@ -17,7 +17,7 @@ class Origins {
     return messages;
   }
 
-  /** Remembers what `edited` was made of. */
+  /** Remembers the unedited list of `edited`. */
   keep(edited, whole) {
     if (edited.length > 0) this.#known.set(edited.at(-1), { edited: edited.slice(), whole });
     return edited;

@@ -1,17 +1,17 @@
-// The tools that shapes are written with: blocks that remember the part they were read from.
+// Builds blocks that remember the part from which they were read, and turns edited blocks back into parts.
 "use strict";
 
 const { joinedText, json } = require("../hook/snapshot.js");
 
-/** On a stand-in and its edited copies: the message that it stands for. */
+/** Key of a stand-in and its edited copies: the message that it stands for. */
 const SOURCE = Symbol("source");
-/** On a block and its edited copies: the part that it was read from. On the stand-in of a tool result: its part. */
+/** Key of a block and its edited copies: its part. On the stand-in of a tool result: the result's part. */
 const PART = Symbol("part");
 
-/** A block that remembers its part. */
+/** Returns a block that remembers its part. */
 const blockOf = (part, block) => ({ ...block, [PART]: part });
 const textBlock = (part, text) => blockOf(part, { type: "text", text });
-/** A part that pi has no block for: it stays as it is, and its JSON is counted. */
+/** Returns a block for a part that pi has not. The part stays as it is, and its JSON counts. */
 const countedBlock = (part, counted = part) => blockOf(part, { type: "counted", text: json(counted) });
 const callBlock = (part, id, name, args) => blockOf(part, { type: "toolCall", id, name, arguments: args });
 /** `data` is the base64 text, if the part has it. */
@@ -20,13 +20,13 @@ const imageBlock = (part, data, mimeType) =>
 
 const DATA_URL = /^data:([^;,]*);base64,/;
 
-/** An image by its address, which may hold its bytes. */
+/** Returns an image block by its address, which can hold its bytes. */
 function imageFromUrl(part, url) {
   const [head, mimeType] = DATA_URL.exec(url) ?? [""];
   return imageBlock(part, typeof url === "string" ? url.slice(head.length) : "", mimeType);
 }
 
-/** A file as it is counted: without its bytes, whose tokens no tokenizer tells. */
+/** Returns a file without its bytes, for counting: no tokenizer knows their tokens. */
 function describedFile(part) {
   try {
     return JSON.parse(JSON.stringify(part, (key, value) => (isBytes(key, value) ? undefined : value)));
@@ -35,7 +35,7 @@ function describedFile(part) {
   }
 }
 
-/** Fields that hold a file as base64, from this length on. */
+/** Fields that can hold a file as base64, and the shortest such text in UTF-16 units. */
 const BYTES = new Set(["data", "file_data"]);
 const BYTES_UNITS = 100;
 const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
@@ -46,13 +46,13 @@ function isBytes(key, value) {
   return BASE64.test(value.slice(0, BYTES_UNITS));
 }
 
-/** The blocks of a content that is a text or parts. */
+/** Returns the blocks of a content, which is a text or parts. */
 function blocksOf(content, toBlock) {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content.map(toBlock) : [];
 }
 
-/** Edited blocks as parts: each its own part, with the text that an edit put in. A block that an edit made is a text part. */
+/** Turns edited blocks into parts: each block's own part, with edited text. A new block becomes a text part. */
 function partsOf(blocks) {
   return blocks.map((block) => {
     const part = block[PART];
@@ -61,12 +61,12 @@ function partsOf(blocks) {
   });
 }
 
-/** Edited blocks as the content that `content` was: a text, or parts. */
+/** Turns edited blocks into a text or parts, as `content` is. */
 function contentOf(content, blocks) {
   return typeof content === "string" ? joinedText(blocks) : partsOf(blocks);
 }
 
-/** The part of a text between two positions, without half a surrogate pair at either end. */
+/** Slices a text without half a surrogate pair at either end. */
 function wholeChars(text, from, to) {
   const splits = (at) => at > 0 && isHigh(text.charCodeAt(at - 1)) && isLow(text.charCodeAt(at));
   return text.slice(splits(from) ? from + 1 : from, splits(to) ? to - 1 : to);
@@ -75,7 +75,7 @@ function wholeChars(text, from, to) {
 const isHigh = (unit) => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit) => unit >= 0xdc00 && unit < 0xe000;
 
-/** Arguments as a value; the text itself where it is no JSON. */
+/** Parses arguments; returns a text that is no JSON as it is. */
 function parsed(given) {
   if (typeof given !== "string") return given;
   try {

@@ -1,4 +1,4 @@
-// pi's messages with blocks that pi has not. They stay as they are, and their JSON is counted.
+// pi's messages with blocks of an unknown type. The blocks stay as they are, and their JSON counts.
 "use strict";
 
 const { PART, countedBlock, describedFile } = require("./parts.js");

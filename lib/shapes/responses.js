@@ -1,4 +1,4 @@
-// Items of OpenAI's Responses API. Calls, results and reasoning are items of their own beside the messages.
+// Items of OpenAI's Responses API: messages, and calls, results and reasoning as items of their own.
 "use strict";
 
 const {
@@ -40,7 +40,7 @@ function read(item, names) {
   if (type !== "reasoning") return [{ role: "assistant", content: [countedBlock(item)] }];
   const texts = [summary, content].flatMap((parts) => blocksOf(parts, toBlock));
   const thinking = texts.map(({ text }) => text).join("\n");
-  // A provider refuses reasoning without the item that follows it.
+  // OpenAI rejects reasoning without the item that follows it.
   return [{ role: "assistant", content: [blockOf(item, { type: "thinking", thinking })], leadsNext: true }];
 }
 

@@ -1,5 +1,5 @@
-// Messages with `toolCalls`, and results inside a message (`toolResults: [{ success, data | error }]`) or in one of their own
-// (`role: "tool"`, `toolCallId`), as sessions and pipelines hold them. Calls and results are counted as their JSON.
+// Messages with `toolCalls`. Results stand inside a message (`toolResults: [{ success, data | error }]`) or in their own
+// (`role: "tool"`, `toolCallId`), as in sessions and pipelines. The JSON of calls and results counts.
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
@@ -41,13 +41,13 @@ function readResult(result, call, names) {
   };
 }
 
-/** A result's text, and the text that is counted: of data its JSON. */
+/** Returns a result's text and the text that counts: for data, its JSON. */
 function payloadOf(payload, isError) {
   const text = typeof payload === "string" ? payload : json(payload);
   return { payload: text, content: [{ type: "counted", text: isError ? text : json(payload) }] };
 }
 
-/** pi's image, or a part of OpenAI's. */
+/** Reads pi's image, or a part of OpenAI's. */
 function toBlock(part) {
   return part?.type === "image" && part.data !== undefined ? blockOf(part, part) : openai.toBlock(part);
 }

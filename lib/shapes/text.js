@@ -1,10 +1,10 @@
-// Small things about texts and messages that the session rooms share. Lengths are UTF-16 code units.
+// Small functions for texts and messages.
 "use strict";
 
-/** Marks an image where only text can go. */
+/** Stands for an image in plain text. */
 const IMAGE_NOTE = "[image]";
 
-/** The words of a message: its string or its text blocks, images as a note. Thinking and calls are left out. */
+/** Returns the text of a content, with a note for each image. Skips thinking and calls. */
 function plainText(content) {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
@@ -16,21 +16,21 @@ function wordsOf(block) {
   return block?.type === "image" ? [IMAGE_NOTE] : [];
 }
 
-/** The tool calls of a message in any shape, each as it stands there. */
+/** Returns the tool calls of a message of pi, of a session or of OpenAI. */
 function callsIn({ content, toolCalls, tool_calls: others }) {
   const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
   return [blocks, toolCalls, others].filter(Array.isArray).flat();
 }
 
-/** True of a tool's answer, in our form or pi's. */
+/** True for a tool's result, pi's or a session's. */
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
 
-/** The text as every database can hold it. */
+/** Replaces characters that some database cannot hold. */
 function storable(text) {
   return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
 }
 
-/** True of text that every database can hold. */
+/** True for text that every database can hold. */
 function isPlain(text) {
   return text.isWellFormed() && !text.includes("\0");
 }
