@@ -246,6 +246,20 @@ describe("a shared manager", {
     await client.end();
   });
 
+  test("lets a user read who may not write, and says what he may not", async () => {
+    await withManagers(1, {}, async ([manager], [pool], url) => {
+      await manager.addMessage("s", user("hello"));
+      await pool.query("DROP ROLE IF EXISTS reader");
+      await pool.query("CREATE ROLE reader LOGIN PASSWORD 'reader'");
+      await pool.query("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
+      const reading = new pg.Pool({ connectionString: url.replace(/\/\/[^@]+@/, "//reader:reader@") });
+      const reader = createSharedContextManager({ pool: reading });
+      assert.deepEqual(await contents(reader, "s"), ["hello"]);
+      await assert.rejects(reader.addMessage("s", user("a")), { code: "ERR_DATABASE_PERMISSION" });
+      await reading.end();
+    });
+  });
+
   test("stores in the order of the calls, whether anybody waits for them or not", async () => {
     await withManagers(1, {}, async ([manager]) => {
       const adding = Array.from({ length: 40 }, (_, n) => manager.addMessage("s", user(`message ${n}`)));

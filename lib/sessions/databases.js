@@ -113,7 +113,7 @@ class PostgresDatabase {
 
   async #makeTables() {
     try {
-      await this.#pool.read((query) => finishLater(checkTables(later(query))));
+      await this.#pool.read((query) => finishLater(checkTables(later(query), true)));
     } catch (error) {
       if (!isTableMissing(error)) throw error;
       await this.#pool.transaction(async (query) => {
