@@ -122,3 +122,24 @@ test("prices of nothing, or the same for all, are no fault", async () => {
     assert.doesNotMatch(JSON.stringify(events), /null|NaN/);
   }
 });
+
+test("thinking that is bound to what stands before it lets no batch come before the end of the turn", async () => {
+  const steps = logs.slice(0, 30);
+  const reasonOf = async (model, { pauseMs, contextWindow = 200_000 } = {}) => {
+    const answer = (i) => {
+      const thought = { type: "thinking", thinking: `step ${i} `.repeat(40), thinkingSignature: `s${i}` };
+      const call = { type: "toolCall", id: `call${i}`, name: "bash", arguments: steps[i][1] };
+      return { model, content: [thought, call], usage: { ...REPORT, input: 3000 * (i + 1) } };
+    };
+    const messages = agentSession(steps, { answer, pauseMs });
+    // The cache is cold by then.
+    if (pauseMs === undefined) messages.at(-1).timestamp += PAUSE;
+    let reason;
+    const onEvent = (event) => (reason = event.reason ?? reason);
+    await sentOf(messages, { contextWindow, onEvent });
+    return reason;
+  };
+  assert.match(await reasonOf("claude-opus-5-5"), /^waits for the end of the turn/);
+  assert.match(await reasonOf("claude-opus-4-5"), /^moved: the cache is cold/);
+  assert.match(await reasonOf("claude-opus-5-5", { pauseMs: PAUSE }), /^moved: the cache is cold/);
+});

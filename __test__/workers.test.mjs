@@ -56,21 +56,6 @@ test("workers, several at once, edit and count as the main thread does", async (
   }
 });
 
-test("a worker that is ended while it works takes nothing with it", async () => {
-  const long = sessionWithTools(4000);
-  for (let i = 0; i < 5; i += 1) {
-    const worker = new Worker(program);
-    await once(worker, "online");
-    worker.postMessage(long);
-    await new Promise((resolve) => setTimeout(resolve, 20 * i));
-    await worker.terminate();
-  }
-  assert.equal(strata.countTokens("hello world"), 2);
-  const worker = new Worker(program);
-  await assertAnswers(worker, (list) => worker.postMessage(list));
-  await worker.terminate();
-});
-
 test("a process of its own, spoken to by messages, does the same", async () => {
   const child = fork(program, { serialization: "advanced" });
   await assertAnswers(child, (list) => child.send(list));
