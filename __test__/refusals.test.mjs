@@ -41,6 +41,45 @@ const NUMBERLESS = [
   '{"error":{"code":"1261","message":"Prompt 超长"}}',
   String.raw`{"error":{"message":"\u8f93\u5165\u957f\u5ea6\u8d85\u8fc7\u4e0a\u9650"}}`,
   "413 Request Entity Too Large",
+  "对话内容过长，请新建对话",
+  '{"name":"BadRequestError","message":"Input is too long for requested model"}',
+  '{"error":{"id":"req_01","message":"Prompt is too long","code":400}}',
+  "The conversation is too long for this model. Start a new chat.",
+];
+
+/** Words that no row of the table was written from, by the tokens of the prompt and the limit. */
+const HELD_BACK = [
+  (n, l) =>
+    `ValueError: The prompt (total length ${n}) is too long to fit into the model (context length ${l})`,
+  (n, l) => `Prompt length of ${n} is longer than the maximum model length of ${l}.`,
+  (n, l) => `Input prompt (${n} tokens) is too long and exceeds limit of ${l}`,
+  (n, l) =>
+    `Input length (${n} tokens) exceeds the maximum allowed length (${l} tokens). Use a shorter input.`,
+  (n, l) => `Input tokens exceed the configured limit of ${l} tokens. Your messages resulted in ${n} tokens.`,
+  (n, l) => `Prompt tokens (${n}) exceeds context size (${l})`,
+  (n, l) =>
+    `{"error":{"type":"invalid_request_error","message":"The prompt is too long: ${n}, model maximum context length: ${l}"}}`,
+  (n, l) => `Prompt exceeds ${l.toLocaleString("en")} token limit (${n.toLocaleString("en")} tokens)`,
+  (n, l) => `Context length ${n} is greater than max_seq_len ${l}`,
+  (n, l) =>
+    `{"code":20015,"message":"length of prompt_tokens (${n}) must be less than max_seq_len (${l}).","data":null}`,
+  (n, l) => `the number of input tokens ${n} cannot exceed the total tokens limit ${l} for this model`,
+  (n, l) =>
+    `Unable to submit request because the input token count is ${n} but model only supports up to ${l}.`,
+  (n, l) => `Request prompt has ${n} tokens in total, larger than the model input length limit ${l}.`,
+  (n, l) => `Requested tokens ${n} exceeds model's max sequence length of ${l}`,
+  (n, l) => `Upstream error: {"detail":"Context length exceeded: ${n} > ${l}"}`,
+  (n, l) => `Error: prompt length (${n}) is over the model's context limit (${l})`,
+  (n, l) => `Your messages have ${n} tokens but this deployment accepts no more than ${l}.`,
+  (n, l) => `upstream_error: input_tokens (${n}) > max_input_tokens (${l})`,
+  (n, l) => `The model has a context window of ${l} tokens but received ${n} tokens.`,
+  (n, l) => `failed to process prompt: context full (n_past=${n}, n_ctx=${l})`,
+  (n, l) => `输入的总 token 数（${n}）超过了模型支持的最大上下文（${l}）`,
+  (n, l) => `请求的上下文长度 ${n} 大于模型最大长度 ${l}`,
+  (n, l) => `Le prompt dépasse la limite : ${n} tokens pour un maximum de ${l} tokens`,
+  (n, l) => `Слишком длинный запрос: ${n} токенов, максимум ${l} токенов`,
+  (n, l) => `Provider returned error: {"error":"prompt_too_long","limit":${l},"tokens":${n}}`,
+  (n, l) => `sequence of ${n} tokens does not fit in the KV cache (${l})`,
 ];
 
 /** Errors about something else. */
@@ -65,6 +104,26 @@ const OTHERS = [
   "Your daily token limit was exceeded",
   "500 Internal Server Error",
   "请求过于频繁，请稍后再试",
+  "You have used 99,000 of 100,000 tokens this month. Please upgrade your plan.",
+  "Invalid value for max_output_tokens: 200000 exceeds the maximum of 64000",
+  "messages: too many images (25). Maximum is 20 images per request.",
+  "Insufficient credits: this request needs 71234 tokens, you have 65536 tokens left in your balance",
+  "Monthly token quota of 1000000 tokens exceeded, used 1000512 tokens",
+  "Quota exceeded for metric: generate_content_free_tier_input_token_count, limit: 250000",
+  "thinking.budget_tokens: Input should be greater than or equal to 1024",
+  "Number of request tokens has exceeded your per-minute rate limit",
+  "Your input was flagged: content exceeds the allowed toxicity threshold",
+  'messages.5: tool_call_id "call_1234567" is too long',
+  "431 Request Header Fields Too Large",
+  "JSON schema too large: 71234 characters",
+  "At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+  "API Error: Claude's response exceeded the 32000 output token maximum.",
+  "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+  "Concurrency limit exceeded: maximum of 5 concurrent requests",
+  "Request timed out: waited 120000 ms",
+  "A maximum of 100 PDF pages may be provided.",
+  "max_tokens 参数超过最大值 8192",
+  "生成内容超过最大输出长度 8192",
   "",
 ];
 
@@ -81,6 +140,12 @@ test("the numbers that an error names are read by its words", () => {
       name,
     );
   }
+  for (const words of HELD_BACK)
+    assert.deepEqual(
+      { ...readRefusal(words(71_234, 65_536)) },
+      { prompt: 71_234, limit: 65_536 },
+      words(0, 0),
+    );
   for (const words of NUMBERLESS)
     assert.deepEqual(Object.values(readRefusal(words) ?? { none: 0 }), [], words);
   for (const words of OTHERS) assert.equal(readRefusal(words), undefined, words);
