@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { REFUSALS } from "../__test__/support/refusals.mjs";
 import { countTokens, createTransformContext } from "../index.js";
-import { loadSession } from "../lib/cli/session.mjs";
+import { countedRun, vocabularyOf } from "./local/counts.mjs";
+import { stretchOf } from "./local/stretches.mjs";
 
 const SOURCE = { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" };
 const START = Date.UTC(2026, 0, 1);
@@ -151,115 +152,28 @@ async function largeResult(contextWindow, parallel, times) {
   return `${isCut ? percent(meter.size(sent), room) : "whole"}${users ? "" : " !"}`;
 }
 
-/** The text that a local model would read: what stands behind the first character that differs is evaluated anew. */
-const textOf = (messages) => messages.map(({ role, content }) => JSON.stringify([role, content])).join("\n");
-
-function evaluated(before, now) {
-  let same = 0;
-  while (same < before.length && before[same] === now[same]) same += 1;
-  return countTokens(now.slice(same));
-}
-
-/** Drops the oldest rounds at `high` of the window down to `low`; the first message stays. */
-function rounds(contextWindow, high, low) {
-  let cut = 1;
-  return async (messages) => {
-    const kept = () => [messages[0], ...messages.slice(cut)];
-    if (countTokens(kept()) > high * contextWindow) {
-      while (cut < messages.length - 1 && countTokens(kept()) > low * contextWindow) {
-        cut += 1;
-        while (cut < messages.length - 1 && messages[cut].role === "toolResult") cut += 1;
-      }
-    }
-    return kept();
-  };
-}
-
-const wordsOf = (text) => new Set(text.match(/[A-Za-z_][\w./-]{7,}/g) ?? []);
-
-async function stretch(name, all, from, calls, contextWindow) {
-  const short = (message) =>
-    message.role === "toolResult"
-      ? {
-          ...message,
-          content: message.content.map((block) =>
-            block.type === "text" ? { ...block, text: block.text.slice(0, 1500) } : block,
-          ),
-        }
-      : message;
-  const policies = {
-    "rounds 0.75 to 0.5": rounds(contextWindow, 0.75, 0.5),
-    everyCall: createTransformContext({ contextWindow, schedule: "everyCall" }),
-    sticky: createTransformContext({ contextWindow }),
-  };
-  const list = all.slice(from).map(short);
-  list.splice(
-    0,
-    list.findIndex(({ role }) => role === "user"),
-  );
-  for (const [policy, hook] of Object.entries(policies)) {
-    const { tokens, user, tool } = await played(list, hook, calls);
-    print(
-      `${name} from ${from}, ${contextWindow}: ${policy}`.padEnd(64),
-      `${Math.round(tokens / 1000)}k`,
-      user,
-      tool,
-    );
-  }
-}
-
-/** Plays so many calls: tokens evaluated, and what of the user's text and of names that tools had shown was in view. */
-async function played(list, hook, calls) {
-  const seen = { userSeen: 0, userAll: 0, kept: 0, needed: 0 };
-  let [before, tokens, made] = ["", 0, 0];
-  const given = [];
-  for (const message of list) {
-    if (message.role !== "assistant") {
-      given.push(message);
-      continue;
-    }
-    const sent = await hook(given.slice());
-    const text = textOf(sent);
-    tokens += evaluated(before, text);
-    before = text;
-    look(seen, given, sent, message);
-    given.push({ ...message, usage: { ...ZERO, input: countTokens(sent) } });
-    made += 1;
-    if (made === calls) break;
-  }
-  return { tokens, user: percent(seen.userSeen, seen.userAll), tool: percent(seen.kept, seen.needed) };
-}
-
-function look(seen, given, sent, { content }) {
-  const users = (messages) => countTokens(messages.filter(({ role }) => role === "user"));
-  seen.userSeen += users(sent);
-  seen.userAll += users(given);
-  const results = (messages) => wordsOf(textOf(messages.filter(({ role }) => role === "toolResult")));
-  const [shown, ever] = [results(sent), results(given)];
-  const needed = Array.from(wordsOf(JSON.stringify(content))).filter((word) => ever.has(word));
-  seen.needed += needed.length;
-  seen.kept += needed.filter((word) => shown.has(word)).length;
-}
-
+/** Small windows on a server with one prefix cache, as `bench:local` counts them. */
 async function stretches(paths) {
   console.log(
     "\nsmall windows: tokens evaluated, the user's text in view, names that tools had shown in view",
   );
-  const sessions = [
-    ["examples/session.jsonl", [[0, 81]]],
-    ...paths.map((path) => [
-      path,
-      [
-        [2, 60],
-        [100, 60],
-        [220, 60],
-      ],
-    ]),
+  const vocabulary = vocabularyOf("r50k_base");
+  const places = [
+    { path: "examples/session.jsonl", from: 0, calls: 81 },
+    ...paths.flatMap((path) => [2, 100, 220].map((from) => ({ path, from, calls: 60 }))),
   ];
-  for (const contextWindow of [8192, 16_384])
-    for (const [path, places] of sessions) {
-      const { messages } = await loadSession(path);
-      for (const [from, calls] of places) await stretch(basename(path), messages, from, calls, contextWindow);
+  for (const window of [8192, 16_384])
+    for (const { path, from, calls } of places) {
+      const stretch = await stretchOf(path, { from, calls });
+      for (const arm of ["rounds 0.75 → 0.5", "everyCall", "balanced"]) {
+        const { evaluated, userText, toolNames } = await countedRun(arm, stretch, { window, vocabulary });
+        print(
+          `${basename(path)} from ${from}, ${window}: ${arm}`.padEnd(60),
+          `${(evaluated / 1000).toFixed(1)}k`,
+          percent(userText, 1),
+          percent(toolNames, 1),
+        );
+      }
     }
 }
 

@@ -33,7 +33,9 @@ function localOf(message) {
   if (message.role === "toolResult") return { ...message, content: message.content.map(cutOf) };
   if (message.role !== "assistant") return message;
   const { usage, cost, responseModel, ...rest } = message;
-  return { ...rest, provider: "local", model: "smollm2-135m", api: "openai-completions" };
+  // The server is sent no thinking, so the hook is shown none.
+  const content = message.content.filter(({ type }) => type !== "thinking");
+  return { ...rest, content, provider: "local", model: "smollm2-135m", api: "openai-completions" };
 }
 
 function cutOf(block) {
@@ -46,7 +48,7 @@ export function textOf({ role, content, summary }) {
   if (typeof summary === "string") return summary;
   const parts = (content ?? []).map((block) => {
     if (block.type === "toolCall") return JSON.stringify({ name: block.name, arguments: block.arguments });
-    return block.type === "thinking" ? "" : (block.text ?? (role === "user" ? "[image]" : ""));
+    return block.text ?? (role === "user" ? "[image]" : "");
   });
   return parts.filter(Boolean).join("\n");
 }
