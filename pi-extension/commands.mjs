@@ -7,7 +7,7 @@ import { switchOff } from "./settings.mjs";
 
 /** Rows of one page of `/strata show`. */
 const PAGE_ROWS = 40;
-/** UTF-16 units of an original that are shown where there is no screen to read it on. */
+/** Most UTF-16 units of an original that a notice shows, if there is no screen to read it on. */
 const MAX_SHOWN_UNITS = 20_000;
 
 /** Each word after `/strata` with its description. `run` returns what the user is told, as `[kind, text]`. */
@@ -61,7 +61,7 @@ function resume({ word, session }) {
   return ["info", SWITCHED[word]];
 }
 
-/** The session file keeps the time, so that a restarted process decides the same. */
+/** Notes the time in the session file, so that a restarted process decides the same. */
 async function now({ session, pi }) {
   const cutAt = Date.now();
   const told = await session.cut(cutAt);
@@ -83,7 +83,7 @@ async function show({ what, session, ctx }) {
   return ["info", `${title}\n\n${isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text}`];
 }
 
-/** The cuts of a range of rows, else the newest ones. */
+/** One page of cuts: a range of rows, or the newest ones. */
 function page(cuts, range) {
   const [, from = cuts.length - PAGE_ROWS + 1, to = cuts.length] = range?.map(Number) ?? [];
   const rows = cuts.filter(({ nth }) => nth >= from && nth <= to);

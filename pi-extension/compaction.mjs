@@ -1,4 +1,4 @@
-// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list: it would compact where the
+// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list, so it would compact although the
 // request fits, and summarise what the model no longer sees.
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -12,16 +12,16 @@ const HOSTS = [
   () => import("@mariozechner/pi-coding-agent"),
 ];
 
-/** As long as no usage is reported the layers act on age alone, not on size; with these nothing is old. */
+/** With these options nothing is old. Without reported usage the layers act on age alone, not on size. */
 const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
-/** Every token is paid in full. */
+/** Prices without a cache. */
 const NO_CACHE = { read: 1, write: 1 };
-/** Time from the user's prompt to pi's check before it is sent. */
+/** Longest time in ms from the user's prompt to pi's check before it is sent. */
 const PROMPT_MS = 1_000;
 
 /**
- * True if pi compacts because its uncut list is long; false on the user's word and after a refusal. pi before 0.87 gives no
- * reason: its own check runs before the agent is idle again, or just after the user's prompt.
+ * True if pi compacts because its uncut list is long; false if the user asked for it or the provider refused a request. pi before
+ * 0.87 gives no reason, but its own check runs before the agent is idle again, or just after the user's prompt.
  */
 export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
   if (reason !== undefined) return reason === "threshold";
@@ -30,14 +30,14 @@ export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
   return isIdle === false || Date.now() - promptedAt < PROMPT_MS;
 }
 
-/** The messages with no more than `tokens` in them, for a fork that another model goes on with. */
+/** Shrinks messages to at most `tokens`, for a fork that another model continues. */
 export async function shrink(messages, tokens, options = {}) {
   let before = 0;
   const onEvent = (event) => {
     if (event.type === "transformed") before = event.tokensBefore;
     options.onEvent?.(event);
   };
-  // Nothing of a fork is in a cache: what is left need not make room for calls to come.
+  // No cache holds the fork, so one cut is enough.
   const terms = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: NO_CACHE };
   const sent = await strata.createTransformContext({
     marker: "auto",
@@ -49,14 +49,14 @@ export async function shrink(messages, tokens, options = {}) {
   return before > tokens ? sent : messages;
 }
 
-/** The sent form of each message that pi handed over: the message, or undefined where it was left out. */
+/** Returns a function from a message of pi's to `{ message }`, its sent form; undefined if it was left out. */
 export function sentOf({ messages, sent }) {
   const found = new Map();
   let next = 0;
   for (const message of messages) {
     const key = keyOf(message);
     const isSent = next < sent.length && (sent[next] === message || keyOf(sent[next]) === key);
-    // Two that are alike cannot be told apart: they stay as they are.
+    // Messages with one key cannot be told apart, so they stay as they are.
     if (found.has(key)) found.set(key, { is: "alike" });
     else found.set(key, { is: isSent ? "sent" : "left out", message: isSent ? sent[next] : undefined });
     if (isSent) next += 1;
@@ -67,14 +67,14 @@ export function sentOf({ messages, sent }) {
   };
 }
 
-/** pi hands over its messages as copies: what an edit keeps tells which is which. */
+/** Identifies a message by what an edit keeps: pi hands over copies. */
 function keyOf({ role, timestamp, toolCallId } = {}) {
   return `${role} ${timestamp} ${toolCallId ?? ""}`;
 }
 
 /**
- * Puts into pi's preparation what the model sees of the messages that are to be summarised, in place: pi then goes on with
- * its own prompt and model. What it keeps, and from where on, is not touched.
+ * Replaces, in pi's preparation, the messages to summarise by their sent forms. pi then goes on with its own prompt and model,
+ * and keeps the messages that it chose.
  */
 export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, sent) {
   for (const list of [messagesToSummarize, turnPrefixMessages]) {
@@ -87,14 +87,14 @@ export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSu
   });
 }
 
-/** A summary of nothing would say nothing: a list of which nothing is left stays. */
+/** Replaces the items of a list by what `seen` returns. A list that would become empty stays. */
 function replace(list, seen) {
   if (!Array.isArray(list)) return;
   const left = list.map(seen).filter((item) => item !== undefined);
   if (left.length > 0) list.splice(0, list.length, ...left);
 }
 
-/** pi's own compaction by another model, named `provider/id`; throws where it cannot be. */
+/** Runs pi's own compaction with another model, named `provider/id`. Throws if it cannot. */
 export async function compactBy(name, { preparation, customInstructions, signal }, { modelRegistry }) {
   const [provider, ...id] = name.split("/");
   const model = modelRegistry?.find(provider, id.join("/"));
@@ -115,13 +115,13 @@ export async function compactBy(name, { preparation, customInstructions, signal 
   );
 }
 
-/** pi's own package: beside this one where a program embeds pi, else the one that was started. */
+/** Imports pi's own package: the one beside this package if a program embeds pi, else the one that was started. */
 async function importHost() {
   for (const load of [...HOSTS, importStarted]) {
     try {
       return await load();
     } catch {
-      // Another place, then.
+      // Try the next place.
     }
   }
   throw new Error("pi's own package cannot be imported from here");

@@ -24,7 +24,7 @@ export function createExtension(options = {}) {
     on("input", () => session.prompted());
     on("session_before_compact", (event, ctx) => session.beforeCompact(event, ctx));
     on("session_before_tree", (event, ctx) => session.beforeTree(event, ctx));
-    // Versions without these events never send them.
+    // Older versions of pi never send these events.
     on("cache_warming_decision", (event, ctx) => session.warming(event, ctx));
     on("agent_before_settle", (event) => session.persist(event));
     on("session_shutdown", (_event, ctx) => session.show(ctx, undefined));
@@ -47,8 +47,8 @@ async function run(argument, session, ctx, pi) {
 }
 
 /**
- * Runs a handler. pi replaces a session while a handler waits, and every use of the old context throws from then on: such a
- * handler ends quietly, as nobody waits for its answer.
+ * Runs a handler. If pi replaces the session while the handler waits, every use of the old context throws. Such a handler ends
+ * quietly: nobody waits for its answer.
  */
 async function untilStale(ctx, handler) {
   try {

@@ -9,7 +9,7 @@ import contract from "../lib/contract.js";
 const MARGIN = 0.98;
 /** Tokens that a call adds to the context, the mean of 1,745 calls in seven recorded sessions. */
 const TOKENS_PER_CALL = 900;
-/** pi's `compaction.reserveTokens` where the user set none. */
+/** Default of pi's `compaction.reserveTokens`. */
 const PI_RESERVE_TOKENS = 16_384;
 /** Least share of the window that pi's trigger must leave for requests; below it pi's compaction is declined. */
 const LEAST_SHARE = 0.5;
@@ -23,14 +23,14 @@ const LONG_SECONDS = {
   "bedrock-converse-stream": 3_600,
   "openai-responses": 86_400,
 };
-/** Prices outside these shares of the input's price are mistakes. */
+/** Believable cache prices, as shares of the input's price. */
 const READ_RANGE = [0.001, 1];
 const WRITE_RANGE = [0.5, 3];
 
 /**
  * The hook's settings for a model of pi's, `{ contextWindow, cache, maxPromptTokens, source, compactsAbove, declines, notes }`:
- * `source` names what sets `maxPromptTokens`, `compactsAbove` is the size above which pi compacts, `declines` is true where
- * that leaves too little of the window, and `notes` says all of it in sentences.
+ * `source` names what sets `maxPromptTokens`, `compactsAbove` is the size above which pi compacts, `declines` is true if that
+ * leaves too little of the window, and `notes` are sentences about all of it.
  */
 export function termsOf(model, compaction, env = process.env) {
   const contextWindow = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
@@ -56,7 +56,7 @@ export function termsOf(model, compaction, env = process.env) {
   };
 }
 
-/** The size of a context above which pi compacts it; undefined where the user switched that off. */
+/** The size of a context above which pi compacts it; undefined if the user switched that off. */
 function triggerOf(model, contextWindow, compaction = {}) {
   if (compaction.enabled === false) return undefined;
   const own = compaction.modelOverrides?.[`${model?.provider}/${model?.id}`]?.reserveTokens;
@@ -125,7 +125,7 @@ function stepsOf({ input, cacheRead, tiers }, read) {
   return { steps, isOdd: steps.length < given.length || (tiers !== undefined && !Array.isArray(tiers)) };
 }
 
-/** Compares the extra price of all that a call reads above the step with rewriting once what a call adds below it. */
+/** True if reading the whole context above the step costs more extra than rewriting what one call adds below it. */
 function paysToStayBelow(above, factor, { read, write }) {
   return (factor - 1) * read * above > (write - read) * TOKENS_PER_CALL;
 }

@@ -16,7 +16,7 @@ const KINDS = {
   branchSummary: "summaries",
 };
 const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
-/** Tokens that the provider counted beyond the messages: its own prompt, the tools' definitions, its framing. */
+/** Name of the tokens that the provider counts beside the messages: its prompt, the tools and its framing. */
 const REST = "prompt and tools";
 
 export const ACTIONS = {
@@ -40,9 +40,9 @@ const CAUSES = {
 };
 /** Smaller savings are not mentioned. */
 const LEAST_DOLLARS = 0.001;
-/** Options of which nothing can be shown. */
+/** Options without a value to show. */
 const UNSHOWN = ["onEvent"];
-/** Words for options that have no value of their own. */
+/** Words for options without a value. */
 const WITHOUT_VALUE = {
   overheadTokens: "learned",
   cache: "learned",
@@ -125,7 +125,7 @@ function inForce(name, { settings, given, terms, times }) {
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
 }
 
-/** What the bill says of the hook and the cache; nothing where no price is known. */
+/** Sentences about the saving and the cache misses; none without a price. */
 function billTexts({ dollars, misses }) {
   const texts = [];
   if (dollars.saved >= LEAST_DOLLARS)
@@ -187,7 +187,7 @@ function partsOf(message) {
 /** Rows of `[what and why, tokens saved, messages]`, the largest first, that add up to `total`. */
 function reasons(messages, edits, total) {
   const counted = edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
-  // The edits are told in the counter's tokens, the total in the provider's.
+  // Edits are in the counter's tokens, the total is in the provider's.
   const scale = counted > 0 ? total / counted : 1;
   const rows = new Map();
   for (const { index, action, reason, tokensSaved } of edits) {

@@ -1,5 +1,5 @@
-// Reads from pi's session file what the list of messages lacks: results of other branches, what pi paid, when it kept the
-// cache warm, and when the user asked for a cut. Reads only.
+// Reads pi's session file for what the list of messages lacks: results on other branches, costs, and the times at which pi kept
+// the cache warm and the user asked for a cut.
 
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 
@@ -17,7 +17,7 @@ export class Record {
       .map(({ message }) => message);
   }
 
-  /** The list of the next request, without system messages, which pi keeps to itself; undefined where pi does not hand it over. */
+  /** The list of the next request without system messages; undefined if pi does not hand it over. */
   context() {
     try {
       const manager = this.#manager;
@@ -42,7 +42,7 @@ export class Record {
     return cacheTimesOf(this.#list("getBranch"));
   }
 
-  /** A pi that is shutting down throws. */
+  /** Entries of the session file; none if pi is shutting down, as it throws then. */
   #list(name) {
     try {
       const entries = this.#manager?.[name]?.();

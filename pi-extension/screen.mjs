@@ -66,8 +66,7 @@ export function table(header, rows, columns = noticeColumns()) {
 }
 
 /**
- * Shows `text` from its top in pi's terminal, until the user closes it. Returns false where this pi has no terminal to show
- * it in.
+ * Shows `text` from its top in pi's terminal until the user closes it. Returns false if this pi has no terminal.
  */
 export async function read(ui, title, text) {
   let isShown = false;
@@ -114,7 +113,7 @@ class Reader {
 
   handleInput(data) {
     const { keys, done, draw } = this.#given;
-    // pi's full screen keeps the page keys to itself, hence the letters.
+    // Letters turn pages, too: pi's full screen does not pass the page keys on.
     const pressed = (name) => data === PAGE_LETTERS[name] || keys.matches(data, `tui.select.${name}`);
     if (pressed("cancel") || pressed("confirm")) return done();
     const page = this.#rows();

@@ -103,7 +103,7 @@ export class Session {
     this.#offerRecall();
   }
 
-  /** The markers' handles are of use only with the tool that reads by them; the session file holds every original. */
+  /** Registers the recall tool, which reads by the markers' handles; the session file holds every original. */
   #offerRecall() {
     if (this.#options.recall !== true || this.#hasRecall) return;
     const held = () => [...this.#record.messages(), ...(this.#last?.messages ?? [])];
@@ -166,7 +166,7 @@ export class Session {
     return strata.explain(messages, { ...this.#options, onEvent: undefined, ...changed });
   }
 
-  /** The latest request. After a restart there was none, so the next one is worked out; undefined without a conversation. */
+  /** The latest request; after a restart, the next one as planned. Undefined without a conversation. */
   async #latest() {
     if (this.#last !== undefined || this.#hook === undefined) return this.#last;
     const messages = structuredClone(this.#record.context() ?? []);
@@ -186,8 +186,8 @@ export class Session {
   }
 
   /**
-   * Declines a compaction by pi that is needless, as the request fits without it. Any other one summarises what the model
-   * saw, not the uncut list; by another model if the user named one.
+   * Declines a needless compaction by pi: the request fits without it. Any other one summarises what the model saw, not the
+   * uncut list, with the model that the user named, if any.
    */
   async beforeCompact(event, ctx) {
     if (this.#isPaused) return undefined;
@@ -214,7 +214,7 @@ export class Session {
     return next !== undefined && (await this.#explain(next)).tokensAfter <= this.#room();
   }
 
-  /** Most tokens that a request may have: up to pi's trigger, or up to the window where that trigger is declined. */
+  /** Most tokens of a request: up to pi's trigger, or up to the window if the trigger is declined. */
   #room() {
     const { compactsAbove, declines } = this.#terms;
     const room = roomOf(this.#window(), this.#options.reserveTokens);
@@ -234,7 +234,7 @@ export class Session {
     seeAsSent(preparation, await this.#seen());
   }
 
-  /** Lets the cache go cold where a batch on the cold cache is worth more than the cache. */
+  /** Lets the cache go cold if a batch on the cold cache is worth more than the cache. */
   async warming(event, ctx) {
     if (this.#isPaused || this.#last === undefined) return undefined;
     this.take(ctx);
@@ -242,7 +242,7 @@ export class Session {
     return isCheaper ? { action: "stop" } : undefined;
   }
 
-  /** Writes the edits into the session file, if the user wants that: footer, forks and a restart then see the same. */
+  /** Writes the edits into the session file if the user wants that, so that footer, forks and a restart see them. */
   persist({ entries = [], context }) {
     if (this.#isPaused || this.#settings.own.persistEdits !== true || this.#last === undefined)
       return undefined;
@@ -255,7 +255,7 @@ export class Session {
     this.show(this.#ctx, isPaused ? "strata paused" : undefined);
   }
 
-  /** Warns where the whole list has no room; undefined where it has, or where there is no list. */
+  /** A warning that the whole list has no room; undefined if it has, or if there is no list. */
   async wholeWarning() {
     const next = this.#nextMessages();
     const tokens = next && (await this.#explain(next)).tokensBefore;
@@ -319,7 +319,7 @@ export class Session {
     if (ctx?.hasUI) ctx.ui.setStatus(STATUS_KEY, text);
   }
 
-  /** Without a screen, standard output belongs to the answer. */
+  /** Shows a notice; without a screen on standard error, as standard output belongs to the answer. */
   tell(ctx, text, kind) {
     if (ctx.hasUI) ctx.ui.notify(text, kind);
     else process.stderr.write(`${wrapped(text, errorColumns()).join("\n")}\n`);

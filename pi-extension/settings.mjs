@@ -33,7 +33,7 @@ const PROJECT_FILE = join(".pi", "settings.json");
 /** Holds `{ "enabled": false }` after `/strata off`. */
 const OFF_FILE = "pi-strata.json";
 
-/** The default of a setting; undefined where the host, the transcript or nothing decides. */
+/** The default of a setting; undefined if it has none. */
 export function defaultOf(name) {
   return OTHER_DEFAULTS[name] ?? OWN_SETTINGS[name]?.[0] ?? contract.hookOptions[name]?.default;
 }
@@ -115,7 +115,7 @@ export function shown(value) {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** Has every later session begin switched off, or not any more. */
+/** Switches every later session off, or on again. */
 export function switchOff(isOff, env = process.env) {
   const file = join(agentFolder(env), OFF_FILE);
   if (isOff) writeFileSync(file, `${JSON.stringify({ enabled: false })}\n`);
@@ -140,7 +140,7 @@ function offFile(env) {
   return enabled === false ? { enabled } : {};
 }
 
-/** The object in a JSON file; empty where there is none. */
+/** The object in a JSON file; empty if there is no file. */
 function fromFile(file, name, problems) {
   let text;
   try {
@@ -186,7 +186,7 @@ export class ProtectedPaths {
     this.#cwd = cwd;
   }
 
-  /** Takes in the calls of a list: a result alone does not name its file. */
+  /** Notes the calls of a list: a result alone does not name its file. */
   learn(messages) {
     if (this.#patterns.length === 0) return;
     for (const { id, arguments: given } of messages.flatMap(callsIn))
@@ -210,7 +210,7 @@ export class ProtectedPaths {
   }
 }
 
-/** `*` within a folder, `**` across folders, `?` for one character; a pattern without a folder fits in every one. */
+/** `*` within a folder, `**` across folders, `?` for one character; a pattern without a folder fits in every folder. */
 function expressionOf(pattern) {
   const parts = { "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]" };
   const body = pattern

@@ -3,15 +3,15 @@
 import strata from "../index.js";
 import contract from "../lib/contract.js";
 
-/** A batch that leaves more than this share of the prompt is no reason to let the cache go. */
+/** Largest share of the prompt that a batch may leave to be worth a cold cache. */
 const MAX_LEFT_SHARE = 0.95;
-/** Seconds that a cache lives which nobody refreshed, where the host does not say. */
+/** Default life in seconds of a cache that nobody refreshes. */
 const TTL_SECONDS = contract.constants.cacheTtlSeconds.default;
 
 /**
- * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh,
- * what is lost without it, and how likely a request comes in time. In tokens of input: kept warm, the next request reads the
- * whole prompt, and so do those after it; gone cold, it writes what a batch leaves, and those after it read only that.
+ * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh, the
+ * loss without it, and the probability of a request in time. If the cache is kept warm, the next requests read the whole prompt.
+ * If it goes cold, the next one writes what a batch leaves, and those after it read only that.
  */
 export async function paysToLetCool(event, { messages }, options) {
   const { action, warmCost, missCost, continuationProbability: chance } = event ?? {};
@@ -34,8 +34,8 @@ export async function paysToLetCool(event, { messages }, options) {
 }
 
 /**
- * Calls expected before the cache next runs out. A session that has lasted for so many calls lasts about as many more, and
- * the stretches between pauses that it does not outlive are as long as they were.
+ * Calls expected before the cache next expires: as many as there were between two pauses so far. A session lasts about as long
+ * again as it has lasted.
  */
 function expectedCalls(messages, ttlMs) {
   const calls = messages.filter(({ role }) => role === "assistant").length;

@@ -29,7 +29,7 @@ export function padded(text, columns, isLeft) {
   return isLeft ? text + space : space + text;
 }
 
-/** One line broken between words where it is wider than `columns`. A word that is wider itself stays whole, unless `pieces` cuts it. */
+/** One line, broken between words if it is wider than `columns`. A wider word stays whole, unless `pieces` cuts it. */
 export function wrapped(line, columns, pieces = (word) => [word]) {
   if (columnsOf(line) <= columns) return [line];
   const lines = [""];
