@@ -1,8 +1,7 @@
-//! Work on one of Node's worker threads, and the only task type there is: guarded, to be cancelled, and rejected with
-//! an error that carries its code.
+//! Runs work on one of Node's worker threads: guarded, cancellable, and rejected with an error that carries a code.
 //!
-//! Whatever takes long is a closure handed to `blocking`. The closure gets the cancel flag and checks it between
-//! steps; a flag raised before the work began keeps it from beginning.
+//! `blocking` takes long work as a closure. The closure checks the cancel flag between steps; a flag that was raised before
+//! keeps it from starting.
 
 use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, JsError, ToNapiValue, TypeName};
 use napi::{Env, Error, Task, ValueType, sys};
@@ -12,33 +11,33 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::cancel::Cancel;
 
-/// The return value of an exported function that works on a worker thread: a promise, in JavaScript.
+/// The return value of an exported function that works on a worker thread: a promise in JavaScript.
 pub(super) type Promise<T> = AsyncTask<Blocking<T>>;
 
 type Work<T> = Box<dyn FnOnce(&Cancel) -> Result<T> + Send>;
 
-/// Work under way.
+/// A task for a worker thread.
 pub struct Blocking<T> {
     work: Option<Work<T>>,
     cancel: Cancel,
-    /// Napi's own error type has no room for the code, so it waits here for `reject`.
+    /// The failure until `reject`: napi's error type has no field for the code.
     failure: Option<Failure>,
 }
 
-/// Lets JavaScript cancel the work it was handed to, once or to several.
+/// Lets JavaScript cancel work. One flag may be passed to several tasks.
 #[napi]
 #[derive(Default)]
 pub struct CancelFlag(Cancel);
 
 #[napi]
 impl CancelFlag {
-    /// A flag that is down.
+    /// Creates a flag that is not raised.
     #[napi(constructor)]
     pub fn new() -> Result<Self> {
         guarded(|| Ok(Self::default()))
     }
 
-    /// Raises the flag: the work rejects with `ERR_CANCELLED` as soon as it looks.
+    /// Raises the flag: the work rejects with `ERR_CANCELLED` at its next check.
     #[napi]
     pub fn cancel(&self) -> Result<()> {
         guarded(|| {
@@ -48,7 +47,7 @@ impl CancelFlag {
     }
 }
 
-/// Hands `work` to a worker thread. `flag` cancels it; without one it runs to its end.
+/// Runs `work` on a worker thread. `flag` cancels it.
 pub(super) fn blocking<T>(
     flag: Option<&CancelFlag>,
     work: impl FnOnce(&Cancel) -> Result<T> + Send + 'static,
@@ -92,7 +91,7 @@ where
     }
 }
 
-/// Numbers that reach JavaScript as a typed array of doubles, in one copy.
+/// Numbers that JavaScript receives as a `Float64Array`, in one copy.
 pub struct Numbers(pub(super) Vec<f64>);
 
 impl TypeName for Numbers {

@@ -1,4 +1,4 @@
-//! The language of a text.
+//! Detects the language of a text.
 
 use napi::JsString;
 use napi_derive::napi;
@@ -8,7 +8,7 @@ use super::guarded::guarded;
 use super::read::units;
 use crate::text::is_chinese;
 
-/// True if a text is Chinese; nothing where it has no letter.
+/// Returns `true` if a text is Chinese, and nothing for a text without letters.
 #[napi]
 pub fn chinese(text: JsString<'_>) -> Result<Option<bool>> {
     guarded(|| {

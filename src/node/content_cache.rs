@@ -1,7 +1,7 @@
-//! Facts by content, for hosts that hand in fresh copies of the same messages at every call.
+//! Caches facts by content, for hosts that pass fresh copies of the same messages at every call.
 //!
-//! Shared by all hooks. Facts that anyone still holds are found whatever their number; of others as many as fit into a few
-//! megabytes. It holds facts and the short texts that replace long ones, never a message.
+//! All hooks share the cache. It finds all facts in use, and keeps a few megabytes of others. It holds facts and the short
+//! texts that replace long ones, never a message.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -14,7 +14,7 @@ use quick_cache::sync::Cache;
 use crate::context::measure::{Raw, Rules, measure};
 use crate::context::transcript::Message;
 
-/// Bytes of facts kept that nobody holds.
+/// Bytes of facts that are kept while not in use.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Messages expected: the bound at a typical 512 bytes of facts each.
 const MESSAGES: usize = 16 * 1024;
@@ -34,7 +34,7 @@ impl Weighter<Key, Arc<Message>> for FactsWeight {
     }
 }
 
-/// The rules as `facts_of` takes them.
+/// The hash of the rules, for `facts_of`.
 pub(super) fn hash_of(rules: &Rules) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(rules)
 }
@@ -45,7 +45,7 @@ static IN_USE: LazyLock<Mutex<FactsInUse>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct FactsInUse {
     facts: HashMap<Key, Weak<Message>>,
-    /// Entries above which those that nobody holds any more are looked for.
+    /// Number of entries at which unused ones are removed.
     swept_at: usize,
 }
 
@@ -62,7 +62,7 @@ impl FactsInUse {
     }
 }
 
-/// The facts of a message; equal content that was measured under equal rules is looked up.
+/// The facts of a message. Content that was measured under equal rules is looked up.
 pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Message> {
     let key = (raw.fingerprint, rules_hash);
     let known = CACHE.get(&key).or_else(|| IN_USE.lock().facts.get(&key).and_then(Weak::upgrade));

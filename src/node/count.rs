@@ -1,4 +1,4 @@
-//! Counting for JavaScript: strings and messages, on its thread or off it.
+//! Counts strings and messages for JavaScript, on its thread or on a worker thread.
 
 use napi::JsString;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
@@ -11,7 +11,7 @@ use super::guarded::guarded;
 use super::read::{Batch, units};
 use crate::context::measure::{Counting, Rules, count};
 
-/// Tokens of a string by an encoding's number, as everywhere here; by cl100k_base without one.
+/// Counts the tokens of a string. `encoding` is an encoding's number; cl100k_base by default.
 #[napi]
 pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
     guarded(|| Ok(tokenizer(encoding)?.count_utf16(&units(&text)?) as u32))
@@ -26,7 +26,7 @@ pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Pro
     })
 }
 
-/// Tokens of each message, described as `lib/hook/snapshot.js` does; by the length of its texts if `by_length`.
+/// Counts the tokens of each message that `lib/hook/snapshot.js` describes. `by_length` estimates them by length.
 #[napi(ts_return_type = "Float64Array")]
 pub fn count_messages(
     numbers: Float64ArraySlice<'_>,
@@ -51,7 +51,7 @@ pub fn count_messages_async(
     })
 }
 
-/// Tokens of a string if they are at most `limit`; stops counting when they are more.
+/// Returns the tokens of a string if they are at most `limit`. Stops counting beyond it.
 #[napi]
 pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Result<Option<u32>> {
     guarded(|| {

@@ -1,5 +1,5 @@
-//! Tokens of strings and strings of tokens for JavaScript, by any encoding. Numbers cross in an array JavaScript keeps, so
-//! that nothing is allocated there for short texts; `lib/tokens/encoding.js` is the other side, special tokens in texts are its.
+//! Encodes strings and decodes tokens for JavaScript, by any encoding. Tokens cross in an array that JavaScript reuses, so a
+//! short text allocates nothing there. `lib/tokens/encoding.js` is the other side; it finds special tokens in texts.
 
 use std::cell::Cell;
 
@@ -13,17 +13,17 @@ use super::read::units;
 use crate::tokens::Tokenizer;
 
 thread_local! {
-    /// Tokens that did not fit the array they were asked into.
+    /// Tokens of the last text that did not fit JavaScript's array.
     static WAITING: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
-/// The encoding of a name, as the other functions want it; none for a name there is not.
+/// The number of the encoding of this name, for the other functions. Nothing for an unknown name.
 #[napi]
 pub fn encoding_number(name: String) -> Result<Option<u32>> {
     guarded(|| Ok(Tokenizer::named(&name).map(|known| known.number() as u32)))
 }
 
-/// The special tokens of an encoding: an object's JSON, ids by their texts.
+/// The special tokens of an encoding as JSON: an object of ids by text.
 #[napi]
 pub fn special_tokens(encoding: f64) -> Result<String> {
     guarded(|| {
@@ -33,8 +33,8 @@ pub fn special_tokens(encoding: f64) -> Result<String> {
     })
 }
 
-/// Writes the tokens of a string to `tokens` and gives their number. Where they are too many nothing is written, and
-/// `takeEncoded` has them. `with_special`: the texts of special tokens become those, which only loaded encodings do.
+/// Writes the tokens of a string to `tokens` and returns their number. Writes nothing if they do not fit; `takeEncoded`
+/// returns them then. `with_special`: a loaded encoding finds special tokens in the text.
 #[napi]
 pub fn encode(
     text: JsString<'_>,
@@ -49,7 +49,7 @@ pub fn encode(
         tokenizer(Some(encoding))?.encode_utf16(&units(&text)?, with_special, &mut found);
         let count = found.len();
         if copy(&found, tokens) {
-            /// Tokens for which the buffer is kept: 256 KB.
+            /// Tokens that the kept buffer has room for: 256 KB.
             const KEPT: usize = 1 << 16;
             found.clear();
             found.shrink_to(KEPT);
@@ -59,7 +59,7 @@ pub fn encode(
     })
 }
 
-/// Writes the tokens that did not fit when `encode` was called last.
+/// Writes the tokens that did not fit at the last call of `encode`.
 #[napi]
 pub fn take_encoded(tokens: Uint32ArraySlice<'_>) -> Result<()> {
     guarded(|| {
@@ -67,7 +67,7 @@ pub fn take_encoded(tokens: Uint32ArraySlice<'_>) -> Result<()> {
     })
 }
 
-/// The text of the first `count` tokens of an array; bytes that are no UTF-8 become U+FFFD.
+/// Returns the text of the first `count` tokens of an array. Bytes that are not UTF-8 become U+FFFD.
 #[napi]
 pub fn decode<'env>(
     env: &'env Env,
@@ -88,7 +88,7 @@ pub fn decode<'env>(
     })
 }
 
-/// The bytes of such tokens, each as the character of its number.
+/// Returns the bytes of the first `count` tokens as a Latin-1 string.
 #[napi]
 pub fn decode_bytes<'env>(
     env: &'env Env,
@@ -111,7 +111,7 @@ fn decode_with<'env>(
     Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
 }
 
-/// The encoding of a number; cl100k_base where there is none.
+/// The encoding of a number; cl100k_base by default.
 pub(super) fn tokenizer(number: Option<f64>) -> Result<&'static Tokenizer> {
     match number {
         None => Ok(Tokenizer::cl100k()),
@@ -121,7 +121,7 @@ pub(super) fn tokenizer(number: Option<f64>) -> Result<&'static Tokenizer> {
     }
 }
 
-/// False where `to` is too short.
+/// Copies tokens. Returns `false` if `to` is too short.
 fn copy(from: &[u32], mut to: Uint32ArraySlice<'_>) -> bool {
     // SAFETY: JavaScript waits while this runs, so nothing else reads or writes the array.
     let to = unsafe { to.as_mut() };

@@ -1,4 +1,4 @@
-//! The one place where a panic stops. Napi turns an uncaught one into the death of the host's process.
+//! Catches panics. An uncaught one would end the host's process.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -11,8 +11,7 @@ thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic in it becomes an error without its text. Nothing is printed: a panic message may hold text of the
-/// user's.
+/// Runs `work` and turns a panic into an error without its text. Prints nothing: a panic message may hold text of the user.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     silence_panics_inside();
     let was_inside = IS_INSIDE.replace(true);
@@ -24,13 +23,13 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     }));
     IS_INSIDE.set(was_inside);
     outcome.unwrap_or_else(|panic| {
-        // A payload whose own drop panics would escape from here.
+        // Dropping the payload could panic again.
         std::mem::forget(panic);
         Err(Failure::internal("pi-strata failed inside; its input is unchanged"))
     })
 }
 
-/// Chains a hook before the host's own that keeps quiet on threads that are inside `guarded`.
+/// Installs a panic hook that is silent inside `guarded` and calls the host's hook elsewhere.
 fn silence_panics_inside() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,5 +1,5 @@
-//! The only room that knows Node: reading what JavaScript hands in, running the core on a worker thread, handing
-//! decisions back. No rule of the product lives here.
+//! The binding to Node: reads what JavaScript passes, runs the core on a worker thread, returns decisions. No rule of the
+//! product is here.
 
 #![expect(
     clippy::missing_errors_doc,

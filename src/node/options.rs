@@ -1,5 +1,4 @@
-//! The settings of the core by which a hook is made, from JSON: `lib/hook/hook.js` has checked every option and filled in
-//! every default.
+//! Reads a hook's settings from JSON. `lib/hook/hook.js` checked every option and filled in every default.
 
 use serde::Deserialize;
 
@@ -10,7 +9,7 @@ use crate::context::measure::{Counting, Rules};
 use crate::context::schedule::Mode;
 use crate::context::schedule::economy::Policy;
 
-/// By what a hook was made.
+/// The settings of a hook.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Options {
@@ -20,15 +19,15 @@ pub(super) struct Options {
     pub(super) rules: Rules,
     #[serde(flatten)]
     pub(super) policy: Policy,
-    /// When the layers may move.
+    /// The schedule of the layers.
     pub(super) schedule: Mode,
-    /// Number of the encoding texts are counted by; cl100k_base's without one.
+    /// Number of the encoding that counts texts; cl100k_base by default.
     encoding: Option<f64>,
 }
 
 impl Options {
     pub(super) fn read(json: &str) -> Result<Self> {
-        // The place alone is told: the text beside it may be the user's.
+        // The error names the place alone: the text there may be the user's.
         let refused = |error: serde_json::Error| {
             Failure::invalid(format!("the options are not understood at column {}", error.column()))
         };

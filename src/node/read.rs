@@ -1,8 +1,7 @@
-//! From JavaScript's flat description of messages to the core's `Raw` messages.
+//! Reads JavaScript's flat description of messages as the core's `Raw` messages.
 //!
-//! `lib/hook/snapshot.js` writes one row of numbers and strings per message; this file is its reader, and the two must
-//! agree. Texts cross once, as UTF-16 into one arena: that is a plain copy for V8's two-byte strings and a widening
-//! one for its one-byte strings, where UTF-8 would transcode.
+//! `lib/hook/snapshot.js` writes one row of numbers and strings per message, which this file reads. Texts cross once, as
+//! UTF-16 into one arena: a plain copy of V8's two-byte strings and a widening one of its one-byte strings.
 
 use std::ops::Range;
 
@@ -18,17 +17,17 @@ use crate::context::validity::{self, Family};
 use crate::contract::{Block, Role, UsageField};
 use crate::fault;
 
-/// The rows come after one number: the UTF-16 code units of all strings.
+/// One number precedes the rows: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
-/// The tokens and dollars that are told of an assistant message, before all else of its own.
+/// Number of usage fields, the first fields of an assistant message.
 const USAGE_NUMBERS: usize = UsageField::ALL.len();
 /// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
-/// Room made before the strings are read; more is made as they come.
+/// Most units reserved before the strings are read.
 const MAX_RESERVED_UNITS: usize = 1 << 26;
 
-/// Messages as they crossed the boundary.
+/// Descriptions of messages.
 pub(super) struct Batch {
     numbers: Vec<f64>,
     units: Vec<u16>,
@@ -44,7 +43,7 @@ impl Batch {
         let units = numbers.first().map_or(0, |&units| units as usize).min(MAX_RESERVED_UNITS);
         let mut batch = Self {
             numbers,
-            // One more: napi ends what it writes with a zero.
+            // napi ends a string with a zero.
             units: Vec::with_capacity(units + 1),
             ends: Vec::with_capacity(strings.len() as usize),
         };
@@ -70,8 +69,7 @@ impl Batch {
     }
 }
 
-/// Reads any numbers and strings as if JavaScript had handed them in, and judges, mends and measures what they say: for
-/// the fuzz targets.
+/// Reads any numbers and strings as messages, and checks, repairs and measures these. For the fuzz targets.
 pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let batch = Batch { numbers, units, ends };
     let Ok(raws) = batch.messages() else { return };
@@ -94,7 +92,7 @@ fn append_string(env: sys::napi_env, string: sys::napi_value, units: &mut Vec<u1
     let mut len = 0;
     // SAFETY: a null buffer asks for the length only; napi checks that `string` is one.
     check(unsafe { sys::napi_get_value_string_utf16(env, string, std::ptr::null_mut(), 0, &raw mut len) })?;
-    // One more unit than the string has: napi ends what it writes with a zero.
+    // napi ends the string with a zero.
     units.reserve(len + 1);
     let start = units.len();
     let mut written = 0;
@@ -187,7 +185,7 @@ impl<'a> Cursor<'a> {
                 UsageField::RefusedExcess => &mut refusal.excess,
             } = value;
         }
-        // 0 stands for a refusal that does not name its prompt.
+        // 0 means a refusal that does not name its prompt.
         let is_refused = refusal.prompt.is_some();
         refusal.prompt = refusal.prompt.filter(|&tokens| tokens > 0.0);
         Ok(Usage { refused: is_refused.then_some(refusal), ..usage })
@@ -209,7 +207,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Equal content, equal fingerprint: the texts since `first_string`, where each ends, and `numbers` beside them.
+    /// Hash of the texts since `first_string`, of their ends, and of `numbers`. Equal content has equal fingerprints.
     fn fingerprint(&self, first_string: usize, numbers: [Range<usize>; 2]) -> u128 {
         let start = self.text_start(first_string);
         let ends = self.batch.ends.get(first_string..self.string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Handles of tool results, for the recall tool.
+//! Computes the handles of tool results, for the recall tool.
 
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
@@ -10,7 +10,7 @@ use super::read::Batch;
 use crate::context::handle::Handle;
 use crate::context::measure::{Raw, RawRole};
 
-/// The handle of each message, computed on a worker thread; empty for a message that is no tool result.
+/// Computes the handle of each message on a worker thread; empty for a message that is no tool result.
 #[napi(ts_return_type = "Promise<Array<string>>")]
 pub fn handles(numbers: Float64ArraySlice<'_>, strings: Array<'_>) -> Result<Promise<Vec<String>>> {
     guarded(|| {

@@ -1,4 +1,4 @@
-//! The subject of a tool call, for the summaries of sessions.
+//! Finds the subject of a tool call, for the summaries of sessions.
 
 use napi_derive::napi;
 
@@ -6,7 +6,7 @@ use super::failure::Result;
 use super::guarded::guarded;
 use crate::context::traits::calls::Subject;
 
-/// What a call is about: `["file", path]`, `["command", text]` or nothing. `arguments` is JSON.
+/// Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON.
 #[napi]
 pub fn call_subject(tool: String, arguments: String) -> Result<Vec<String>> {
     guarded(|| {

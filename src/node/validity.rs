@@ -1,4 +1,4 @@
-//! The providers' rules for JavaScript: what is wrong with a transcript, and what mends it.
+//! Checks and repairs transcripts by the providers' rules, for JavaScript.
 
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
@@ -16,14 +16,14 @@ pub struct Problem {
     pub index: u32,
     /// The rule.
     pub rule: String,
-    /// The words of the provider about it.
+    /// The provider's words.
     pub message: String,
 }
 
 /// The changes that mend a transcript.
 #[napi(object)]
 pub struct Mends {
-    /// The positions of all messages in their new order; none where the order stays.
+    /// The positions of all messages in their new order; nothing if the order stays.
     pub order: Option<Vec<u32>>,
     /// The messages that change.
     pub mends: Vec<MendedMessage>,
@@ -34,15 +34,15 @@ pub struct Mends {
 pub struct MendedMessage {
     /// Its position.
     pub index: u32,
-    /// True if it is left out.
+    /// True if the message is dropped.
     pub is_dropped: bool,
-    /// Positions of its blocks that are left out.
+    /// Positions of the dropped blocks.
     pub blocks: Vec<u32>,
-    /// True if half surrogate pairs in its texts are replaced.
+    /// True if lone surrogates in its texts are replaced.
     pub is_rewritten: bool,
 }
 
-/// The problems that a provider would refuse. `api` is pi's name of the wire; without it, that of the newest assistant message.
+/// Returns the problems that a provider would refuse. `api` is pi's name of the wire; by default that of the newest answer.
 #[napi]
 pub fn problems(
     numbers: Float64ArraySlice<'_>,
@@ -62,7 +62,7 @@ pub fn problems(
     })
 }
 
-/// The changes that mend a transcript, by the same rules.
+/// Returns the changes that repair a transcript by the same rules.
 #[napi]
 pub fn mends(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<Mends> {
     guarded(|| {

@@ -1,4 +1,4 @@
-//! Vocabularies from files, for JavaScript: read and laid out off its thread.
+//! Loads vocabularies from files for JavaScript, on a worker thread.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::tokens::{LoadOptions, MOST_FILE_BYTES, Tokenizer};
 
-/// The facts that a vocabulary's file lacks, already checked by `lib/tokens/load.js`.
+/// Facts that a vocabulary's file does not hold. `lib/tokens/load.js` checked them.
 #[napi(object)]
 pub struct VocabularyOptions {
     /// The encoding's name.
@@ -24,7 +24,7 @@ pub struct VocabularyOptions {
     pub special_tokens: BTreeMap<String, u32>,
 }
 
-/// Reads a vocabulary, of a path or of bytes; the number of its encoding.
+/// Loads a vocabulary from a path or from bytes. Returns the number of its encoding.
 #[napi(ts_return_type = "Promise<number>")]
 pub fn load_vocabulary(
     file: Either<String, Uint8ArraySlice<'_>>,
@@ -49,13 +49,13 @@ pub fn load_vocabulary(
     })
 }
 
-/// True if an encoding's text is cut by the engine's own scanner.
+/// Returns `true` if the engine's own scanner cuts text for this encoding.
 #[napi]
 pub fn encoding_is_fast(encoding: f64) -> Result<bool> {
     guarded(|| Ok(tokenizer(Some(encoding))?.is_fast()))
 }
 
-/// A file's bytes, one more at most than any vocabulary may have.
+/// Reads a file, at most one byte more than a vocabulary may have.
 fn read(path: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| {

@@ -1,7 +1,6 @@
-//! The rules as checks, one function each: which messages break it.
+//! Checks the rules: a function finds the messages that break one.
 //!
-//! Only what pi sends is looked at. A message of an unknown role is taken for user-side text that breaks no rule,
-//! because a host may as well leave it out.
+//! Only messages that pi sends are checked. A message of an unknown role breaks no rule, because a host may leave it out.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -46,7 +45,7 @@ impl<'a> View<'a> {
         self.pairs().chain(self.turns()).chain(within).collect()
     }
 
-    /// Results without calls and calls without results. An orphan is a duplicate if its call has been answered.
+    /// Finds results without calls and calls without results. An orphan is a duplicate if another result answers its call.
     fn pairs(&self) -> impl Iterator<Item = Problem> {
         let mut answered = HashSet::new();
         self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
@@ -71,7 +70,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Ids of the calls of the message at `index` that no result answers.
+    /// Ids of the unanswered calls of the message at `index`.
     pub(super) fn unanswered(&self, index: usize) -> Vec<&str> {
         let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
             return Vec::new();
@@ -120,7 +119,7 @@ impl<'a> View<'a> {
         opening.into_iter().chain(last).chain(pairs)
     }
 
-    /// True for what reaches the provider as a turn of its own.
+    /// Returns `true` for a message that the provider sees as a turn.
     pub(super) fn is_spoken(&self, index: usize) -> bool {
         let is_sent = self.messages.get(index).is_some_and(|message| message.is_sent);
         is_sent && self.transcript.get(index).is_some_and(|message| !message.is_system())
@@ -150,7 +149,7 @@ impl<'a> View<'a> {
         (calls && self.family == Family::Google).then_some(Problem { index, rule: Rule::CallAfterReply })
     }
 
-    /// Messages with a call id that was used before: in the same message on any wire, anywhere on Anthropic's.
+    /// Finds messages that reuse a call id: one of the same message on any wire, any earlier one on Anthropic's.
     fn duplicate_ids(&self) -> impl Iterator<Item = Problem> {
         let mut seen = HashSet::new();
         self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
@@ -158,14 +157,14 @@ impl<'a> View<'a> {
             if self.family != Family::Anthropic {
                 seen.clear();
             }
-            // Counted, because every id must go in.
+            // `count` inserts every id.
             let reused = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
             let is_repeated = self.messages.get(index).is_some_and(|raw| !raw.repeated_calls().is_empty());
             (reused > 0 || is_repeated).then_some(Problem { index, rule: Rule::DuplicateCallId })
         })
     }
 
-    /// Steps of the open turn that Gemini 3 made and whose first call has no signature.
+    /// Finds steps of Gemini 3 in the open turn whose first call has no signature.
     fn unsigned_calls(&self) -> impl Iterator<Item = Problem> {
         let turn = self.transcript.last_user().unwrap_or(0)..self.transcript.len();
         turn.filter(|_| self.family == Family::Google).filter_map(|index| {
@@ -181,7 +180,7 @@ impl<'a> View<'a> {
 }
 
 impl Raw<'_> {
-    /// True for a tool result whose id or name holds half a surrogate pair.
+    /// Returns `true` for a tool result whose id or name holds a lone surrogate.
     pub(super) fn has_broken_id(&self) -> bool {
         match self.role {
             RawRole::ToolResult { call_id, tool_name, .. } => {
@@ -192,7 +191,7 @@ impl Raw<'_> {
     }
 }
 
-/// True for a text block without anything in it.
+/// Returns `true` for a blank text block.
 pub(super) fn is_blank_text(part: &Part<'_>) -> bool {
     matches!(part, Part::Text(text) if is_blank(text))
 }
@@ -204,7 +203,7 @@ pub(super) fn texts_after_call(parts: &[Part<'_>]) -> impl Iterator<Item = usize
     texts.filter(|(_, part)| matches!(part, Part::Text(text) if !is_blank(text))).map(|(at, _)| at)
 }
 
-/// True if the provider would be sent half a surrogate pair with this block.
+/// Returns `true` if the block holds a lone surrogate that would be sent.
 pub(super) fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
     match part {
         Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => has_lone_surrogate(text),
@@ -215,8 +214,7 @@ pub(super) fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
     }
 }
 
-/// True if JSON text holds an escaped surrogate: `JSON.stringify` writes pairs as they are, so an escaped one is
-/// alone.
+/// Returns `true` if JSON text holds an escaped surrogate. `JSON.stringify` does not escape pairs, so it is alone.
 fn escapes_lone_surrogate(json: &[u16]) -> bool {
     const BACKSLASH: u16 = b'\\' as u16;
     let mut rest = json;

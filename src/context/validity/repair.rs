@@ -1,8 +1,8 @@
-//! The fewest losses that make a transcript valid: messages or single blocks left out, half surrogate pairs replaced.
+//! Repairs a transcript with the fewest losses: drops messages or blocks, and replaces lone surrogates.
 //!
-//! Messages between a call and its results move behind these. Nothing is added. Fixing one rule can break another (a call
-//! without its message has orphan results), so repair goes in passes, contents first, until nothing is left to mend. A
-//! transcript that ends on a reply waits for the user's next message and is left alone.
+//! Messages between a call and its results move behind these. Nothing is added. Fixing one problem can cause another (a
+//! dropped call leaves orphan results), so repair works in passes, contents first, until no problem is left. A transcript
+//! that ends on a reply waits for the user's next message and stays.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,30 +11,30 @@ use super::{Family, Problem, Rule};
 use crate::context::measure::{Part, Raw, RawRole};
 use crate::text::{has_lone_surrogate, utf16};
 
-/// Stands for a text whose lone surrogates were replaced: it is neither blank nor broken.
+/// A text that is neither blank nor broken, in place of one whose lone surrogates were replaced.
 const REPLACED: &[u16] = &[0xFFFD];
 
 /// The change of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mend {
-    /// True if the message is left out.
+    /// True if the message is dropped.
     pub is_dropped: bool,
-    /// Positions of the blocks that are left out of a message that stays.
+    /// Positions of the dropped blocks of a message that stays.
     pub blocks: BTreeSet<usize>,
-    /// True if half surrogate pairs in its texts are replaced by U+FFFD.
+    /// True if U+FFFD replaces the lone surrogates in its texts.
     pub is_rewritten: bool,
 }
 
 /// The changes that make a transcript valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// The indices of all messages in their new order; `None` where the order stays.
+    /// The indices of all messages in their new order; `None` if the order stays.
     pub order: Option<Vec<usize>>,
-    /// The change of each message that changes, by index.
+    /// The changes by the index of their message.
     pub mends: BTreeMap<usize, Mend>,
 }
 
-/// The changes that make these messages valid.
+/// Returns the changes that make these messages valid.
 ///
 /// ```
 /// use pi_strata::context::measure::{Part, Raw, RawRole};
@@ -85,7 +85,7 @@ fn mend_once(messages: &[&Raw<'_>], mends: &mut Mends, family: Family) -> bool {
 }
 
 impl Mend {
-    /// The message as this change leaves it. One that is left out has no role and is not sent: it breaks no rule.
+    /// The message after this change. A dropped one has no role and is not sent, so it breaks no rule.
     fn applied<'a>(mend: Option<&Self>, message: &Raw<'a>) -> Raw<'a> {
         let Some(Self { is_dropped, blocks, is_rewritten }) = mend else { return message.clone() };
         if *is_dropped {
@@ -101,7 +101,7 @@ impl Mend {
         Raw { parts: parts.collect(), ..*message }
     }
 
-    /// Adds a loss of what this change leaves of a message of so many blocks.
+    /// Adds a loss of a message that this change was applied to and that came with so many blocks.
     fn add(&mut self, loss: &Self, parts: usize) {
         if loss.is_dropped {
             *self = Self { is_dropped: true, ..Self::default() };
@@ -148,7 +148,7 @@ impl View<'_> {
         }
     }
 
-    /// Leaves out the message with everything that belongs to it. Where the first of a group is lost, all of it is.
+    /// Drops the group of a message.
     fn drop_group(&self, index: usize, losses: &mut Mends) {
         let start = self.transcript.group_start(index);
         if !losses.get(&start).is_some_and(|loss| loss.is_dropped) {
@@ -156,7 +156,7 @@ impl View<'_> {
         }
     }
 
-    /// Texts are rewritten. A signature covers its thinking, and an id its results: there the whole goes.
+    /// Rewrites texts. Drops the group if thinking or a call is broken: a signature covers thinking, results name the call.
     fn mend_surrogates(&self, index: usize, message: &Raw<'_>, losses: &mut Mends) {
         let is_text = |part: &Part<'_>| matches!(part, Part::Text(_) | Part::Counted(_));
         let is_in_text = |part: &Part<'_>| is_text(part) || !part_has_lone_surrogate(part);
@@ -167,7 +167,7 @@ impl View<'_> {
         }
     }
 
-    /// Only the call goes, unless signed thinking vouches for it or nothing would be left.
+    /// Drops the calls, or the group if the message has thinking or nothing else.
     fn mend_unanswered(&self, index: usize, parts: &[Part<'_>], losses: &mut Mends) {
         let unanswered: HashSet<Vec<u16>> = self.unanswered(index).into_iter().map(utf16).collect();
         let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
@@ -197,13 +197,13 @@ fn positions<'a>(parts: &'a [Part<'a>], is: impl Fn(&Part<'_>) -> bool) -> impl 
     parts.iter().enumerate().filter(move |(_, part)| is(part)).map(|(at, _)| at)
 }
 
-/// The stage of a problem, the first ones first; `None` for those that are left alone.
+/// The pass that repairs a problem; `None` for a problem that stays.
 const fn stage(rule: Rule) -> Option<u8> {
     match rule {
         Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult | Rule::UnansweredCall => Some(1),
         Rule::StartsWithReply | Rule::CallAfterReply => Some(2),
         Rule::TrailingSpace | Rule::EndsOnReply => None,
-        // What a message holds.
+        // Problems inside a message.
         _ => Some(0),
     }
 }

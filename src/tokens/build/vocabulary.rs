@@ -10,12 +10,11 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     let known = || tokens.iter().zip(0..).filter(|(bytes, _)| !bytes.is_empty());
     assert!(known().all(|(bytes, _)| bytes.len() <= packing::LONGEST_TOKEN), "a length fits its bits");
     let ids: HashMap<&[u8], u32> = known().map(|(bytes, id)| (bytes.as_slice(), id)).collect();
-    let halves: Vec<(u32, u32)> = tokens.iter().zip(0..).map(|(bytes, id)| halves(bytes, id, &ids)).collect();
-    let splits = halves.iter().flat_map(|&(left, right)| {
+    let splits = tokens.iter().zip(0..).flat_map(|(bytes, id)| {
+        let (left, right) = halves(bytes, id, &ids);
         let word = u64::from(left) | u64::from(right) << packing::ID_BITS;
         word.to_le_bytes().into_iter().take(packing::SPLIT_BYTES)
     });
-    let pairs = known().filter(|(bytes, _)| bytes.len() > 1).map(|(_, id)| halves[id as usize]);
     let trie = trie::build(&known().map(|(bytes, id)| (bytes.clone(), id)).collect::<BTreeMap<_, _>>());
     let le32 = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
     let mut splits: Vec<u8> = splits.collect();
@@ -23,7 +22,6 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     splits.extend([0; 8]);
     vec![
         ("splits", splits),
-        ("pair_filter", pair_filter(&pairs.collect::<Vec<_>>())),
         ("trie_units", le32(&trie.units)),
         ("trie_roots", le32(&trie.roots)),
         ("trie_tails", trie.tails),
@@ -48,16 +46,4 @@ fn halves(bytes: &[u8], id: u32, ids: &HashMap<&[u8], u32>) -> (u32, u32) {
         [_, middle, _] => (ids[&bytes[..middle]], ids[&bytes[middle..]]),
         _ => (id, id),
     }
-}
-
-/// Three bits per pair in one of some thousand words: most pairs that never merge are known from one load.
-fn pair_filter(pairs: &[(u32, u32)]) -> Vec<u8> {
-    /// Pairs to a word of 64 bits, at most: then one pair in some thirty that never merges passes.
-    const PAIRS_PER_WORD: usize = 8;
-    let mut words = vec![0u64; pairs.len().div_ceil(PAIRS_PER_WORD)];
-    for &(left, right) in pairs {
-        let (word, bits) = packing::filter(packing::pair(left, right), words.len());
-        words[word] |= bits;
-    }
-    words.iter().flat_map(|n| n.to_le_bytes()).collect()
 }

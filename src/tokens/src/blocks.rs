@@ -16,7 +16,7 @@
 //! pieces          fn|·f|(x|)|·{⏎|···|·|123|4|;
 //! ```
 
-/// One bit per byte of a block, for each kind of ASCII byte the pattern tells apart.
+/// One bit per byte of a block, for each kind of ASCII byte that a pattern distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masks {
     /// `[A-Za-z]`

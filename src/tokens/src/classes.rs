@@ -1,8 +1,8 @@
-//! The kinds of character the patterns tell apart, read from a table made at build time.
+//! Classifies characters for the patterns, by a table from the build script.
 //!
-//! The bytes must be those of a `str`; anything else gives a wrong class, never a panic or an endless loop.
+//! The bytes must be those of a `str`. Others give a wrong class, never a panic or an endless loop.
 
-/// The classes that a pattern sees in a character. Every class is a bit, so that a set of classes is a word.
+/// The class of a character. A class is a bit, so that a set of classes is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Class {
@@ -71,23 +71,23 @@ pub(crate) fn of(code_point: u32) -> Class {
 #[expect(clippy::unreadable_literal, reason = "no one reads the numbers there")]
 static HAN: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/han.rs"));
 
-/// True if the character at `at` is a Chinese one.
+/// Returns `true` if the character at `at` is Chinese.
 #[inline(always)]
 pub(crate) fn is_han(text: &[u8], at: usize) -> bool {
     let Some(point) = beyond_ascii(text, at) else { return false };
     (0x4e00..=0x9fff).contains(&point) || is_in(HAN, point)
 }
 
-/// Those that came after Unicode 9 or are nobody's.
+/// Code points that are unassigned or came after Unicode 9.
 #[expect(clippy::unreadable_literal, reason = "no one reads the numbers there")]
 static NEWER: &[(u32, u32)] = include!(concat!(env!("OUT_DIR"), "/newer.rs"));
 
-/// True of a character that Unicode 9 does not know.
+/// Returns `true` for a character that Unicode 9 does not have.
 pub(crate) fn is_newer(character: char) -> bool {
     is_in(NEWER, u32::from(character))
 }
 
-/// True of a code point in one of these ranges, which ascend.
+/// Returns `true` if a code point is in one of these ascending ranges.
 fn is_in(ranges: &[(u32, u32)], point: u32) -> bool {
     let at = ranges.partition_point(|&(_, last)| last < point);
     ranges.get(at).is_some_and(|&(first, _)| first <= point)
@@ -121,7 +121,7 @@ pub(crate) fn at(text: &[u8], at: usize) -> Option<(Class, usize)> {
     beyond_ascii(text, at).map(|point| (of(point), len))
 }
 
-/// The ASCII half of the table, spelled out: one load in the hottest loop. A test holds it against [`of`].
+/// The classes of ASCII: one load in the hottest loop. A test compares it to [`of`].
 static ASCII: [Class; 128] = include!(concat!(env!("OUT_DIR"), "/ascii.rs"));
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Counts tokens without making them: text in pieces, pieces into counts.
+//! Counts tokens without making them.
 //!
-//! Two loops take turns: one finds the ends of a few hundred pieces, 64 bytes
-//! at a step where the text is ASCII, the other looks the pieces up. Buffers and the cache belong to the
-//! [`Counter`]; the module's users keep one per thread.
+//! Two loops take turns: one finds the ends of a few hundred pieces, the other looks the pieces up. The [`Counter`] owns
+//! buffers and cache; each thread keeps one.
 
 use super::{
     cache::{self, LONG, PieceCache, SHORT},
@@ -13,7 +12,7 @@ use super::{
     vocabulary::{Vocabulary, Words},
 };
 
-/// The state of counting by one vocabulary between texts: about 2.3 MB once the cache is full.
+/// The state of counting by one vocabulary: about 2 MB once the cache is full.
 pub(crate) struct Counter {
     pub(crate) vocabulary: &'static Vocabulary,
     pub(crate) cache: PieceCache,
@@ -64,7 +63,7 @@ impl Counter {
         Some(total)
     }
 
-    /// Tokens of a span, which are those of its bytes alone.
+    /// Tokens of a span, the same as of its bytes alone.
     fn count_span(&mut self, span: &[u8]) -> usize {
         let key = spans::key(span);
         match self.cache.spans.get(key) {
@@ -77,7 +76,7 @@ impl Counter {
         }
     }
 
-    /// Tokens of valid UTF-8 text, every piece of it looked at.
+    /// Tokens of valid UTF-8 text, piece by piece.
     pub(crate) fn count_pieces(&mut self, scanner: Scanner, text: &[u8]) -> usize {
         let (mut total, mut at) = (0, 0);
         while at < text.len() {
@@ -88,13 +87,13 @@ impl Counter {
         total
     }
 
-    /// Tokens of the next few hundred pieces, and where they end.
+    /// Tokens of the next few hundred pieces, and their end.
     #[inline(always)]
     fn count_batch(&mut self, scanner: Scanner, text: &[u8], at: usize) -> (usize, usize) {
         self.ends.find(scanner, self.vocabulary, text, at);
         let (mut total, mut start) = (0, at);
         for ends in self.ends.found().chunks(GROUP) {
-            // No branch depends on which pieces are known, which cannot be foreseen, so the waits for memory overlap.
+            // No branch depends on which pieces are known, so the waits for memory overlap.
             let mut unknown = 0;
             for &end in ends {
                 let len = end - start;
@@ -115,7 +114,7 @@ impl Counter {
     }
 }
 
-/// Tokens of a piece of more than 15 bytes, or one that was not known when its group was looked up.
+/// Tokens of a piece of more than 15 bytes, or of one that the cache did not have.
 #[inline(never)]
 fn count_unknown(
     vocabulary: &Vocabulary,
@@ -128,7 +127,7 @@ fn count_unknown(
     let piece = text.get(start..start + len).unwrap_or_default();
     let mut count = || scratch.count(vocabulary, piece);
     if len <= SHORT {
-        // Twice the same piece in a group is rare, and to look for the first costs more than to count the second.
+        // A group rarely has the same piece twice. Looking for it would cost more than counting it again.
         let count = count();
         cache.short.put(cache::short_key(text, start, len), count);
         count

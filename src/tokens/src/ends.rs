@@ -1,5 +1,5 @@
-//! Finds the ends of pieces, a few hundred at a time: 64 bytes at a step where the text is ASCII, one piece at a time where it is
-//! not. Whether vector instructions are used is decided here, at run time.
+//! Finds the ends of pieces, a few hundred at a time: 64 bytes at a step in ASCII text, one piece at a time beyond. Detects
+//! vector instructions at run time.
 
 #[cfg(target_arch = "x86_64")]
 use super::simd::Avx2;
@@ -10,7 +10,7 @@ use super::{
     vocabulary::Vocabulary,
 };
 
-/// The code that sorts bytes; the counts are the same.
+/// The code that classifies bytes. All give the same counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scanner {
     /// The fastest this machine has.
@@ -19,12 +19,12 @@ pub enum Scanner {
     Portable,
 }
 
-/// Piece ends found before they are handed out. A block adds at most 64.
+/// Piece ends found at once. A block adds at most 64.
 const BATCH: usize = 512;
-/// Places written at once, wanted or not: the processor need not guess how many.
+/// Places written at once, needed or not, which needs no branch.
 const GROUP: usize = 8;
 
-/// A buffer of piece ends. One long CJK piece may fill it beyond a batch; what it grew by is given back.
+/// A buffer of piece ends. A long CJK piece may grow it; the next batch shrinks it again.
 pub(crate) struct Ends {
     places: Vec<usize>,
     count: usize,
@@ -41,8 +41,7 @@ impl Ends {
         self.places.get(..self.count).unwrap_or_default()
     }
 
-    /// Finds the ends of the next pieces from `at` on: at least one, if there is text left. One copy of all scanners serves
-    /// every caller, who asks once in a few hundred pieces.
+    /// Finds the ends of the next pieces from `at` on: at least one before the end of the text.
     #[inline(never)]
     pub(crate) fn find(&mut self, scanner: Scanner, vocabulary: &Vocabulary, text: &[u8], at: usize) {
         self.count = 0;

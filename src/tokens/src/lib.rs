@@ -9,9 +9,9 @@
 //!    checking neighbours.
 //!
 //! The build script lays out the tables (`packing` has the widths of their fields). They are read in place and shared
-//! between threads and processes: 1.5 MB for cl100k_base, 2.9 for o200k_base and o200k_harmony, 0.7 for p50k_base,
+//! between threads and processes: 1.4 MB for cl100k_base, 2.7 for o200k_base and o200k_harmony, 0.7 for p50k_base,
 //! p50k_edit and r50k_base. The first count by a vocabulary lays out the pairs that merge (`static_pairs`), once a process:
-//! 1.3, 2.3 and 0.8 MB. A thread keeps a bounded state between calls, for each vocabulary that it uses:
+//! 1.4, 2.5 and 0.8 MB. A thread keeps a bounded state between calls, for each vocabulary that it uses:
 //! 1 MB for counts of pieces to 15 bytes, 1 MB for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15
 //! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 128 KB of which tokens may meet, 1 MB of
 //! UTF-16 turned to UTF-8, and the merge's rows.

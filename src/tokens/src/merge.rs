@@ -1,19 +1,19 @@
-//! Byte-pair encoding of one piece: short ones are merged (`short`), the others are done in linear time, without merging.
+//! Encodes one piece. Merges a short one (`short`), and walks a longer one in linear time, without merging.
 //!
-//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. The walk finds what
-//! that leaves without doing it: the piece is gone through from the left, taking the longest token that is compatible with the
-//! one before; where no token fits, the last one is taken back and a shorter one tried. A place once found dead is never
-//! tried again, which bounds the work by the piece's length.
+//! Byte-pair encoding joins, again and again, the two neighbours whose joint token has the least rank. The walk finds the
+//! result without merging. It goes through the piece from the left and takes the longest token that is compatible with the
+//! one before. Where no token fits, it takes the last one back and tries a shorter one. It never tries a dead place again,
+//! which bounds the work by the piece's length.
 //!
 //! # Why neighbours are enough
 //!
-//! A row of tokens is what merging leaves if and only if each two neighbours are what merging leaves of their joint
-//! bytes. Think of the first merge that crosses a boundary of the row. Until then every merge was within a token, so both
-//! its halves lie within the two tokens that meet there, in the state that these two alone would have been in: alone,
-//! too, they would have merged across. And where no merge crosses, each token is what its own bytes become.
+//! A row of tokens is the result of merging if and only if each two neighbours are the result for their joint bytes. Take
+//! the first merge that crosses a boundary of the row. Every merge before it was within a token, so both its halves lie
+//! within the two tokens that meet there, in the same state as in these two alone: these, too, would have merged across.
+//! Where no merge crosses, each token is the result for its own bytes.
 //!
-//! Two neighbours are looked at backwards, from their last merge to their first ([`compatible`]). At the time a merge was
-//! due, what faced the boundary was what is left when it and all younger ones are undone.
+//! [`compatible`] looks at two neighbours backwards, from their last merge to their first. At the time of a merge, the tokens
+//! at the boundary were those left after undoing it and all younger ones.
 //!
 //! # An example
 //!
@@ -62,7 +62,7 @@ pub(crate) struct Scratch {
     joiner: Joiner,
 }
 
-/// The longest tokens that are proper prefixes of others, as far as they were asked for lately.
+/// A cache of the longest tokens that are proper prefixes of others.
 #[derive(Default)]
 struct PrefixCache(Vec<(Token, Option<Token>)>);
 
@@ -70,8 +70,7 @@ struct PrefixCache(Vec<(Token, Option<Token>)>);
 const SHORTER: usize = 1 << 8;
 
 impl PrefixCache {
-    /// The longest token at a place that is a proper prefix of `token`: the one that was met on the way to it, if that is
-    /// still known.
+    /// The longest token at a place that is a proper prefix of `token`. `met` is it, if the walk met it on the way.
     #[inline(always)]
     fn at(
         &mut self,
@@ -106,9 +105,9 @@ struct Run {
     token: Option<Token>,
 }
 
-/// Bytes of two tokens from which on their answer is remembered: shorter ones have few merges to undo.
+/// Bytes of two tokens from which on their answer is cached: shorter ones have few merges to undo.
 const REMEMBERED_FROM: usize = 6;
-/// Bytes of a piece from which on every answer is: it repeats itself, and a megabyte of `ab` took three times as long.
+/// Bytes of a piece from which on every answer is cached: a megabyte of `ab` took three times as long without.
 const LONG_FROM: usize = 256;
 /// Remembered answers, as a power of two: 128 KB.
 const ANSWER_BITS: u32 = 14;
@@ -127,8 +126,8 @@ impl Candidate {
     }
 }
 
-/// True of a piece that takes less time to merge than to walk. Characters of several bytes are mostly tokens of their own,
-/// and merging takes a step for each byte.
+/// Returns `true` for a piece that merging encodes faster than walking. Merging takes a step per byte, and a character of
+/// several bytes is mostly a token.
 #[inline(always)]
 fn is_merged(piece: &[u8]) -> bool {
     piece.len() <= SHORT && piece.first().is_some_and(u8::is_ascii)
@@ -229,8 +228,8 @@ impl Scratch {
         }
     }
 
-    /// The longest token at a place of a long piece: in a run of one byte it is the same at every place, and finding it
-    /// anew would take a hundred steps at each.
+    /// The longest token at a place of a long piece. A run of one byte has the same one at every place, which takes a hundred
+    /// steps to find.
     fn longest_at(&mut self, vocabulary: &StaticVocab, piece: &[u8], at: usize) -> Option<Candidate> {
         let ahead = at..at + LONGEST_TOKEN;
         if let Some(token) = self.run.token
@@ -322,13 +321,13 @@ fn longest_fitting(
     Some(token)
 }
 
-/// True if merging the joint bytes of two tokens leaves just these two.
+/// Returns `true` if merging the joint bytes of two tokens gives these two.
 ///
-/// The merges that face the boundary are undone, the youngest first. Were there ever a merge across the boundary older
-/// than all that was undone, merging would have taken it before building these tokens. On a tie the left one merges
-/// first, so undoing `right` still forbids a merge of its own rank.
+/// Undoes the merges at the boundary, the youngest first. If a merge across the boundary is older than all those undone,
+/// merging would have taken it before building these tokens. On a tie the left one merges first, so undoing `right` still
+/// forbids a merge of its own rank.
 ///
-/// `is_longest` says that no longer token stands where `left` does, so a merge of all of it need not be looked for.
+/// `is_longest`: no longer token stands in the place of `left`, so no merge of all of it is looked for.
 #[inline(always)]
 fn compatible(vocabulary: &StaticVocab, mut left: u32, mut right: u32, mut is_longest: bool) -> bool {
     let (pairs, mut ceiling) = (vocabulary.pairs(), vocabulary.end);

@@ -1,5 +1,5 @@
-//! Packs ids, lengths and hashes into the words of the tables; shared by the build script that lays the tables
-//! out and the code that reads them, so that the widths are written once.
+//! Packs ids, lengths and hashes into the words of the tables. The build script and the code that reads the tables share it,
+//! so that the widths are written once.
 
 use std::collections::HashMap;
 
@@ -59,24 +59,6 @@ pub(crate) fn fold(a: u64, b: u64) -> u64 {
 #[inline(always)]
 pub(crate) fn pair(left: u32, right: u32) -> u64 {
     fold(u64::from(left) << 32 | u64::from(right), 0)
-}
-
-/// The filter's word for a hash, and the three bits of it.
-#[inline(always)]
-pub(crate) fn filter(hash: u64, words: usize) -> (usize, u64) {
-    let word = ((hash >> 32) * words as u64) >> 32;
-    (word as usize, 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63))
-}
-
-/// False if the pair of this hash is surely not in a filter of 64-bit words.
-#[inline(always)]
-pub(crate) fn passes(filter: &[u8], hash: u64) -> bool {
-    let (word, bits) = self::filter(hash, filter.len() / 8);
-    let word = filter
-        .get(word * 8..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |&bytes| u64::from_le_bytes(bytes));
-    word & bits == bits
 }
 
 /// Bytes a character can end with, those a character of three bytes or more can begin with, and its second bytes.

@@ -1,5 +1,4 @@
-//! Byte-pair encoding of a short piece by merging, as the vocabularies define it: of all neighbours that merge those of
-//! the least rank first, and of those the leftmost.
+//! Encodes a short piece by merging: the neighbours of the least rank first, the leftmost of these before others.
 //!
 //! Everything lies in two arrays on the stack, a part at the place of its first byte. `refixed`, as `ed` is about to be
 //! merged:
@@ -61,7 +60,7 @@ pub(crate) trait Merges {
     fn byte(&self, byte: u8) -> Option<u32>;
     /// The merge of two tokens of one byte each.
     fn due_of_bytes(&self, left: u32, right: u32) -> Due;
-    /// False if two tokens, of which this is `packing::pair`, surely do not merge.
+    /// Returns `false` only if two tokens never merge. `hash` is their `packing::pair`.
     fn may_merge(&self, hash: u64) -> bool;
     fn due(&self, hash: u64, left: u32, right: u32) -> Due;
 }

@@ -1,10 +1,10 @@
-//! Sorts the 64 bytes of a block into the patterns' kinds: a portable way, and one with AVX2.
+//! Classifies the 64 bytes of a block, in portable code and with AVX2.
 //!
-//! Both give the same masks; the tests hold them against each other. The choice is made at run time by the caller.
+//! Both give the same masks; tests compare them. The caller chooses at run time.
 
 use super::blocks::{BLOCK, Masks};
 
-/// A way of sorting a block's bytes.
+/// Classifies a block's bytes.
 pub(crate) trait Classify {
     /// The masks of a block.
     fn masks(self, block: &[u8; BLOCK]) -> Masks;

@@ -1,23 +1,27 @@
-//! The pairs of a built-in vocabulary that merge, laid out in memory when its first text is counted: to find the same by
-//! the trie, from the program's own data, took several loads a pair.
+//! The pairs of a built-in vocabulary that merge. The first count lays them out in memory: a lookup by the trie would take
+//! several loads.
 
 use super::{
     packing::{self, ID_BITS},
     short::{Due, Merges, NO_TOKEN},
 };
 
-/// A place in a table that no pair took: 0 merges with nothing.
+/// A free slot: token 0 merges with nothing.
 const EMPTY: u64 = 0;
 
-/// 0.8 to 2.3 MB by the vocabulary's size.
+/// 0.8 to 2.5 MB by the vocabulary's size.
 pub(crate) struct StaticPairs {
-    filter: &'static [u8],
+    /// Three bits per pair in one of some thousand words: one load rules most pairs out that never merge.
+    filter: Box<[u64]>,
     byte_ids: Box<[u32; 256]>,
     /// By two tokens of one byte, the one they make or [`NO_TOKEN`].
     of_bytes: Box<[u32]>,
     /// Left, right and joint token in one word: open addressing, five slots for four pairs or more.
     slots: Box<[u64]>,
 }
+
+/// Most pairs to a word of the filter: then one pair in some thirty that never merges passes.
+const PAIRS_PER_WORD: usize = 8;
 
 /// Ids of single bytes are the lowest.
 const BYTE_BITS: u32 = 8;
@@ -26,7 +30,6 @@ impl StaticPairs {
     /// Of the bytes by id, and each pair's left, right and joint token.
     pub(crate) fn new(
         single_bytes: &[u8; 256],
-        filter: &'static [u8],
         pairs: impl Iterator<Item = (u32, u32, u32)> + Clone,
     ) -> Self {
         let mut byte_ids = Box::new([0; 256]);
@@ -36,6 +39,7 @@ impl StaticPairs {
             }
         }
         let count = pairs.clone().count();
+        let mut filter = vec![0; count.div_ceil(PAIRS_PER_WORD)].into_boxed_slice();
         let mut of_bytes = vec![NO_TOKEN; 1 << (2 * BYTE_BITS)].into_boxed_slice();
         let mut slots = vec![EMPTY; (count + count / 4).next_power_of_two()].into_boxed_slice();
         for (left, right, joint) in pairs {
@@ -44,8 +48,12 @@ impl StaticPairs {
             {
                 *place = joint;
             }
-            let halves = halves(left, right);
-            let at = slot_of(&slots, packing::pair(left, right), halves);
+            let (hash, halves) = (packing::pair(left, right), halves(left, right));
+            let (word, bits) = filter_bits(hash, filter.len());
+            if let Some(word) = filter.get_mut(word) {
+                *word |= bits;
+            }
+            let at = slot_of(&slots, hash, halves);
             if let Some(slot) = slots.get_mut(at) {
                 *slot = halves << ID_BITS | u64::from(joint);
             }
@@ -68,6 +76,13 @@ impl StaticPairs {
             _ => NO_TOKEN,
         }
     }
+}
+
+/// The filter's word for a hash, and the three bits of it.
+#[inline(always)]
+fn filter_bits(hash: u64, words: usize) -> (usize, u64) {
+    let word = ((hash >> 32) * words as u64) >> 32;
+    (word as usize, 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63))
 }
 
 #[inline(always)]
@@ -100,7 +115,8 @@ impl Merges for StaticPairs {
 
     #[inline(always)]
     fn may_merge(&self, hash: u64) -> bool {
-        packing::passes(self.filter, hash)
+        let (word, bits) = filter_bits(hash, self.filter.len());
+        self.filter.get(word).is_some_and(|word| word & bits == bits)
     }
 
     /// Ranks are ids here, so the joint token alone says which merge comes first.

@@ -1,14 +1,12 @@
-//! The words of a built-in vocabulary: static tables laid out by the build script and read in place.
+//! The words of a built-in vocabulary: static tables that the build script lays out and that are read in place.
 //!
-//! Nothing is parsed or built at load; the tables are little-endian arrays in the program's read-only data, and those
-//! of a vocabulary no one asks for are never paged in. An id beyond the vocabulary has no bytes; no function here panics
-//! on one. The widths of all fields are in `packing`.
+//! Nothing is parsed at load. The tables are little-endian arrays in read-only data; those of an unused vocabulary are never
+//! paged in. An id beyond the vocabulary has no bytes. `packing` has the widths of all fields.
 //!
 //! ```text
 //! splits        id ──▶ left half, right half                    " lower" = " low" + "er"
 //! trie_units    bytes ──▶ longest token they start with         "lowest" ──▶ "low", "lowe"?, "lowest"?
 //! trie_tails    the rest of a token that alone has its start
-//! pair_filter   two halves ──▶ perhaps a token, or surely not
 //! bridges       character boundaries that some token crosses
 //! ```
 
@@ -22,7 +20,6 @@ use super::{
 /// The places of the arrays of some ranks.
 pub(crate) struct Tables {
     pub(crate) splits: &'static [u8],
-    pub(crate) pair_filter: &'static [u8],
     pub(crate) trie_units: &'static [u8],
     pub(crate) trie_roots: &'static [u8],
     pub(crate) trie_tails: &'static [u8],
@@ -97,7 +94,7 @@ impl StaticVocab {
         id < self.end && left != id && self.spell(left, text) && self.spell(right, text)
     }
 
-    /// The id of a token that was found. It costs a load of its own, and who only counts whole words does not need it.
+    /// The id of a match. It takes a load that counting whole words does not need.
     #[inline(always)]
     pub(crate) fn id(&self, found: TokenMatch) -> u32 {
         let base = base(found.unit);
@@ -164,7 +161,7 @@ impl StaticVocab {
         (Token { id, len }, entry.get(TAIL_HEAD..).unwrap_or_default())
     }
 
-    /// The pairs that merge. Who asks first has every table read.
+    /// The pairs that merge. The first call lays them out and reads every table.
     #[inline(always)]
     pub(crate) fn pairs(&self) -> &StaticPairs {
         self.pairs.get_or_init(|| {
@@ -172,19 +169,19 @@ impl StaticVocab {
                 let (left, right) = self.halves(id);
                 (left != id).then_some((left, right, id))
             });
-            let pairs = StaticPairs::new(self.tables.single_bytes, self.tables.pair_filter, pairs);
+            let pairs = StaticPairs::new(self.tables.single_bytes, pairs);
             self.touch();
             pairs
         })
     }
 
-    /// Reads every table once, in order, which the processor can do ahead. The first count of a text looks them up in no
-    /// order, and would wait anew for each line that is not in its cache.
+    /// Reads every table once, in order, so that the processor reads ahead. The first count of a text reads them in no order
+    /// and would wait for each cache line.
     fn touch(&self) {
         /// Bytes of a cache line.
         const LINE: usize = 64;
-        let Tables { splits, bridges, pair_filter, trie_tails, trie_units, .. } = self.tables;
-        for table in [splits, bridges, pair_filter, trie_tails, trie_units] {
+        let Tables { splits, bridges, trie_tails, trie_units, .. } = self.tables;
+        for table in [splits, bridges, trie_tails, trie_units] {
             std::hint::black_box(table.iter().step_by(LINE).fold(0, |all, byte| all | byte));
         }
     }

@@ -1,10 +1,10 @@
-//! A vocabulary: the pattern text is cut by, and the words its pieces are made of.
+//! A vocabulary: the pattern that cuts text, and the tokens of its pieces.
 
 use super::{packing, pair_table::PairTable, pattern::Pattern, static_vocab::StaticVocab};
 
-/// The pattern and the ranks that text is cut and merged by.
+/// A pattern and ranks.
 pub(crate) struct Vocabulary {
-    /// Its place among all, for what is kept per vocabulary.
+    /// Its place among all vocabularies, for the state per vocabulary.
     pub(crate) number: usize,
     pub(crate) pattern: Pattern,
     pub(crate) words: Words,
@@ -12,9 +12,9 @@ pub(crate) struct Vocabulary {
 
 /// The tokens and how they merge.
 pub(crate) enum Words {
-    /// Of a vocabulary that is built in.
+    /// A built-in vocabulary.
     Static(StaticVocab),
-    /// Of one that was read from a file.
+    /// A vocabulary from a file.
     Table(Box<PairTable>),
 }
 
@@ -27,7 +27,7 @@ impl Vocabulary {
         }
     }
 
-    /// Appends the bytes of a token. False for an id that is no token's.
+    /// Appends the bytes of a token. Returns `false` for an id without a token.
     pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {
         match &self.words {
             Words::Static(vocab) => vocab.spell(id, text),
@@ -35,9 +35,8 @@ impl Vocabulary {
         }
     }
 
-    /// True if some token may run across the boundary between two characters: `before` is the last byte of the first,
-    /// `lead` (E0 or above) and `next` the first two bytes of the second. Where none does, the text can be cut there
-    /// without changing its tokens.
+    /// Returns `false` if no token runs across the boundary between two characters, where text can be cut without changing
+    /// its tokens. `before` is the last byte of the first, `lead` (E0 or above) and `next` are the first two of the second.
     #[inline(always)]
     pub(crate) fn bridged(&self, before: u8, lead: u8, next: u8) -> bool {
         let bridges = match &self.words {

@@ -53,7 +53,7 @@ pub(super) fn read(text: &str) -> Result<File, LoadError> {
     let (Some(vocab), Some(merges)) = (model.vocab, model.merges) else {
         return Err(LoadError::new("model", "has no vocab or no merges"));
     };
-    let merges = vocab.merges(merges)?;
+    let merges = vocab.merges(&merges)?;
     let (tokens, is_word) = vocab.spelled();
     let is_word = |id| is_word.get(id as usize) == Some(&true);
     let single_bytes = tokens.single_bytes(is_word)?;
@@ -271,22 +271,26 @@ impl<'a> Visitor<'a> for HalvesVisitor {
 
 impl Vocab {
     /// Merges in order, each as the ids of its halves and of what they make.
-    fn merges(&self, merges: Vec<Halves<'_>>) -> Result<Vec<Merge>, LoadError> {
+    fn merges(&self, merges: &[Halves<'_>]) -> Result<Vec<Merge>, LoadError> {
         let written = &self.0;
         let index = index(written, |_| true)?;
         let (mut both, mut last) = (String::new(), 0);
-        let found = merges.into_iter().enumerate().map(|(at, Halves(left, right))| {
+        let found = merges.iter().enumerate().map(|(at, Halves(left, right))| {
+            if let Some(Halves(left, right)) = merges.get(at + AHEAD) {
+                index.prefetch(written, left.as_bytes());
+                index.prefetch(written, right.as_bytes());
+            }
             let id = |token: &str| {
                 let unknown = || format!("{} is not in the vocabulary", shown(token));
                 let id = index.get(written, token.as_bytes());
                 id.ok_or_else(|| LoadError::new(format!("model.merges[{at}]"), unknown()))
             };
             both.clear();
-            both.extend([&*left, &*right]);
+            both.extend([&**left, &**right]);
             // Tokens have mostly been made in the order of their ids, some of them in several ways.
             let is_joint = |&id: &u32| written.get(id) == Some(both.as_bytes());
             let joint = [last, last + 1].into_iter().find(is_joint).map_or_else(|| id(&both), Ok);
-            let merge = Merge { left: id(&left)?, right: id(&right)?, joint: joint? };
+            let merge = Merge { left: id(left)?, right: id(right)?, joint: joint? };
             last = merge.joint;
             Ok(merge)
         });
@@ -316,6 +320,9 @@ impl Vocab {
 fn shown(text: &str) -> String {
     format!("token {:?}", text.chars().take(SHOWN).collect::<String>())
 }
+
+/// Merges between a prefetch and its lookup.
+const AHEAD: usize = 8;
 
 /// Characters shown of a token.
 const SHOWN: usize = 60;

@@ -1,8 +1,8 @@
-//! The patterns text is cut into pieces by, by hand: one file each, with the pattern itself at its top.
+//! The patterns that cut text into pieces, written by hand: one file each, with the pattern at its top.
 //!
-//! A pattern is written twice. `piece_end` takes one piece at a time and is the reference; `starts` does the same to 64
-//! ASCII bytes at once, by arithmetic on bit masks. No pattern looks behind, so every piece starts afresh, and a block of
-//! bytes that begins at a piece's start needs nothing from the one before. What they share is here and in `blocks`.
+//! A pattern is written twice. `piece_end` cuts one piece and is the reference; `starts` cuts 64 ASCII bytes at once, by
+//! arithmetic on bit masks. No pattern looks behind, so a block that begins at a piece's start needs nothing from the block
+//! before. Shared code is here and in `blocks`.
 
 mod cl100k;
 mod deepseek;
@@ -35,11 +35,11 @@ pub(crate) enum Pattern {
     Tekken,
     Kimi,
     Gpt2,
-    /// Of a file, and none of the others.
+    /// A regular expression of a file.
     Regex(&'static Stages),
 }
 
-/// Runs the same code with the type of each pattern that is written by hand.
+/// Runs code with the type of the pattern.
 macro_rules! by_hand {
     ($pattern:expr, $type:ident => $code:expr, $stages:pat => $regex:expr) => {
         match $pattern {
@@ -107,13 +107,13 @@ pub(crate) trait Pretokenizer {
     /// End of the piece that starts at `start`, which must be a piece's start inside `text`.
     fn piece_end(text: &[u8], start: usize) -> usize;
 
-    /// The bytes of a block that must be looked at one piece at a time.
+    /// The bytes of a block that `piece_end` must cut.
     #[inline(always)]
     fn beyond(_: impl Classify + Copy, _: &[u8; BLOCK], masks: &Masks) -> u64 {
         masks.beyond
     }
 
-    /// Starts of pieces in a block: those that nothing after the block can change.
+    /// Starts of pieces in a block that nothing after the block can change.
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64;
 
     /// True if a piece ends at `end`, after a line break that is followed by another character, whatever stands around

@@ -1,7 +1,7 @@
-//! A pattern that none of those written by hand is, searched for by the regex crate: slower, but in linear time as well.
+//! Cuts text by a pattern of a file, with the regex crate: slower than a pattern written by hand, but in linear time.
 //!
-//! Of all that looks ahead or behind, only `\s+(?!\S)` is taken, which nearly every pattern has: as white space of which
-//! the last character is given back where something follows. What needs backtracking is refused, with its place.
+//! The only look-around that works is `\s+(?!\S)`, which nearly every pattern has: white space that gives its last character
+//! back if something follows. A pattern that needs backtracking is refused, with the place in it.
 
 use regex::{Regex, RegexBuilder};
 
