@@ -95,6 +95,18 @@ test("guardContext is synchronous and returns messages, dropped, droppedTokens a
   assert.equal(outcome.messages, messages);
 });
 
+test("what fits is not cut, whoever begins", () => {
+  const messages = [{ role: "assistant", content: "Welcome." }, ...seedRound(1)];
+  assert.equal(guardContext(messages, { contextWindow: 128_000 }).messages, messages);
+  const asked = [];
+  const contextWindow = () => asked.push(1) && 2_000;
+  assert.equal(
+    guardContext([...seedRound(1), ...seedRound(2)], { contextWindow, reserveTokens: 0 }).dropped,
+    2,
+  );
+  assert.equal(asked.length, 1, "the window is asked for once");
+});
+
 test("each tool result is capped", () => {
   for (const [shape, round] of Object.entries(ROUNDS)) {
     const messages = round(1, LONG);

@@ -117,6 +117,12 @@ describe("items of OpenAI's Responses API", () => {
       { type: "custom_tool_call", call_id: "2", name: "shell", input: "ls" },
       { type: "custom_tool_call_output", call_id: "2", output: [{ type: "input_text", text: LONG }, image] },
       { type: "web_search_call", id: "ws1", status: "completed" },
+      { type: "computer_call", call_id: "3", action: { type: "screenshot" } },
+      {
+        type: "computer_call_output",
+        call_id: "3",
+        output: { type: "computer_screenshot", image_url: image.image_url },
+      },
     ];
     const copy = structuredClone(items);
     const { messages: next, truncated } = guardContext(items, options);
@@ -131,6 +137,7 @@ describe("items of OpenAI's Responses API", () => {
     );
     assert.equal(countTokens(items.slice(2, 3)), 0, "encrypted reasoning is no text");
     assert.ok(countTokens(items.slice(1, 2)) > 1200);
+    assert.equal(countTokens(items.at(-1)), 1200);
   });
 
   test("go with their results, and reasoning with the item behind it", () => {

@@ -118,6 +118,7 @@ for (const [place, options] of [
     test("without a system prompt, or with an empty one, a session has none", () => {
       const { manager } = managerOf();
       assert.deepEqual(manager.getOrCreateContext("s", "").messages, []);
+      assert.deepEqual(manager.getOrCreateContext("s", null).messages, []);
       manager.addMessage("s", user("hello"));
       manager.getOrCreateContext("s", "Be brief.");
       manager.addMessage("s", { role: "system", content: "a rule" });

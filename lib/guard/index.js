@@ -163,13 +163,15 @@ class Guard {
     const opensRound = (group) => ROUND_OPENERS.has(list[group[0]]?.role);
     const newestRound = Math.max(0, groups.findLastIndex(opensRound));
     const isKept = list.map(() => true);
+    const budget = this.#budget();
     let left = sizes.slice(0, list.length).reduce((sum, size) => sum + size, 0);
+    if (left <= budget) return isKept;
     // Nothing behind the newest sent message goes.
     const newest = groups.findLastIndex((group) =>
       group.some((i) => list[i]?.role !== "system" && sizes[i] > 0),
     );
     for (const [at, group] of groups.slice(0, Math.max(0, newest)).entries()) {
-      if (left <= this.#budget() && (at > newestRound || opensRound(group))) break;
+      if (left <= budget && (at > newestRound || opensRound(group))) break;
       if (at === newestRound) continue;
       for (const i of group) {
         if (list[i]?.role === "system") continue;

@@ -44,7 +44,7 @@ const OPTIONS = {
 const METHODS = {
   *getOrCreateContext(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
-    const prompt = systemPrompt === undefined || systemPrompt === "" ? undefined : promptOf(systemPrompt);
+    const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
     const isPrompted = ({ messages }) =>
       prompt === undefined || messages.some(({ role }) => role === "system");
     const known = yield this.database.read(key, (store) => sessionIn(store, key));

@@ -28,9 +28,10 @@ function read(item, names) {
   if (role !== undefined)
     return [{ role: role === "developer" ? "system" : role, content: blocksOf(content, toBlock) }];
   if (RESULT.test(type)) {
-    const text =
-      typeof output === "string" || Array.isArray(output) ? blocksOf(output, toBlock) : [countedBlock(item)];
-    return [{ role: "toolResult", toolCallId: id, toolName: names.get(id), content: text }];
+    const parts = typeof output === "string" ? output : [output].flat();
+    return [
+      { role: "toolResult", toolCallId: id, toolName: names.get(id), content: blocksOf(parts, toBlock) },
+    ];
   }
   if (CALL.test(type) && id !== undefined) {
     names.set(id, name);
@@ -46,7 +47,7 @@ function read(item, names) {
 
 function toBlock(part) {
   if (typeof part?.text === "string") return textBlock(part, part.text);
-  if (part?.type === "input_image") return imageFromUrl(part, part.image_url);
+  if (typeof part?.image_url === "string") return imageFromUrl(part, part.image_url);
   return countedBlock(part, describedFile(part));
 }
 
