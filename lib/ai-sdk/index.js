@@ -24,7 +24,7 @@ const UNCACHED_INPUT = ["anthropic", "bedrock"];
 
 class Adapter {
   #transform;
-  #shapes = new Shapes(aiSdk);
+  #shapes = new Shapes(() => aiSdk);
   #origins = new Origins();
   #reporter;
   #hasTold = false;

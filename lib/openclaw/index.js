@@ -4,7 +4,9 @@
 
 const { createTransformContext } = require("../hook/hook.js");
 const { getContextWindow } = require("../hook/options.js");
+const { Shapes } = require("../shapes/index.js");
 const { Origins } = require("../shapes/origins.js");
+const pi = require("../shapes/pi.js");
 
 const ID = "pi-strata";
 const DESCRIPTION =
@@ -25,6 +27,7 @@ const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed
 class Session {
   #transform;
   #origins = new Origins();
+  #shapes = new Shapes((message) => (pi.isMarked(message) ? pi : undefined));
   /** The question of the next turn. The host appends it to the messages. */
   #question = { role: "user", content: "" };
   /** Copies without usage of the answers to calls for which the host did not ask the engine, and the answers themselves. */
@@ -58,14 +61,15 @@ class Session {
     this.#last = whole;
     const asked = this.#asAsked(whole);
     const edited = await this.#transform(asked);
-    const own = edited.slice(0, -1).map((message) => this.#unasked.get(message) ?? message);
-    const sent = edited === asked ? whole : own;
+    const written = this.#shapes.write(edited, asked).slice(0, -1);
+    const sent = edited === asked ? whole : written.map((message) => this.#unasked.get(message) ?? message);
     return { messages: this.#origins.keep(sent, whole), estimatedTokens: Math.round(this.#tokens) };
   }
 
   /**
    * Returns `messages` as the host sends them next, with its question at the end. The host asks once a turn, so only the first
-   * answer of a turn reports a request of this engine. The other answers lose their usage.
+   * answer of a turn reports a request of this engine. The other answers lose their usage. Blocks of an unknown type are read as
+   * their JSON.
    */
   #asAsked(messages) {
     const asked = messages.map((message, at) => {
@@ -75,7 +79,7 @@ class Session {
       this.#unasked.set(known, message);
       return known;
     });
-    return [...asked, this.#question];
+    return this.#shapes.read([...asked, this.#question]);
   }
 
   /** Makes room after an overflow, once. Resolves with undefined if edits cannot help, or did not. */

@@ -38,13 +38,13 @@ function shapeOf(message) {
 
 /** Reads lists into pi's shape and writes edited lists back. Converts each message once. */
 class Shapes {
-  #shape;
+  #shapeOf;
   /** Stand-ins by message, with the values from which they were read. */
   #read = new WeakMap();
 
-  /** `shape` reads every message. Without it each message has its own. */
-  constructor(shape) {
-    this.#shape = shape;
+  /** `shapeOf(message)` returns the shape of a message; undefined for pi's own. */
+  constructor(ownShapeOf = shapeOf) {
+    this.#shapeOf = ownShapeOf;
   }
 
   /** Returns the list with stand-ins; `messages` itself if all are pi's. */
@@ -59,7 +59,7 @@ class Shapes {
   /** Returns the stand-ins of a message; undefined for pi's own. `names` maps ids of calls to names of tools. */
   standIns(message, names = new Map()) {
     if (typeof message !== "object" || message === null) return undefined;
-    const shape = this.#shape ?? shapeOf(message);
+    const shape = this.#shapeOf(message);
     if (shape === undefined) return undefined;
     const values = Object.values(message).flatMap((value) =>
       Array.isArray(value) ? [value, value.length] : value,
@@ -103,7 +103,7 @@ class Shapes {
     const whole = this.#read.get(source)?.standIns;
     if (whole === undefined) return source;
     if (standIns.length === whole.length && standIns.every((one, i) => one === whole[i])) return source;
-    return (this.#shape ?? shapeOf(source)).write(source, standIns, (one) => whole.includes(one));
+    return this.#shapeOf(source).write(source, standIns, (one) => whole.includes(one));
   }
 }
 
@@ -118,4 +118,4 @@ function followersIn(messages, isFollower) {
   return followers;
 }
 
-module.exports = { Shapes, shapeOf };
+module.exports = { Shapes };
