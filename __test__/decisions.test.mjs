@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTransformContext, explain } from "../index.js";
+import { countTokens, createTransformContext, explain } from "../index.js";
 import { agentSession, textOf } from "./support/agent-session.mjs";
 
 /** A pause after which a cache of five minutes is cold, in ms. */
@@ -142,4 +142,29 @@ test("thinking that is bound to what stands before it lets no batch come before 
   assert.match(await reasonOf("claude-opus-5-5"), /^waits for the end of the turn/);
   assert.match(await reasonOf("claude-opus-4-5"), /^moved: the cache is cold/);
   assert.match(await reasonOf("claude-opus-5-5", { pauseMs: PAUSE }), /^moved: the cache is cold/);
+});
+
+test("with a warm cache it moves rarely, once for what carrying has cost, and stays under the threshold", async () => {
+  const short = Array.from({ length: 120 }, (_, i) => [
+    "bash",
+    { command: `make p${i}` },
+    rows(`log${i}`, 60),
+  ]);
+  const messages = agentSession(short);
+  const contextWindow = 200_000;
+  const reasons = [];
+  const onEvent = ({ type, reason, tokensAfter }) => {
+    if (type !== "transformed") return;
+    reasons.push(reason);
+    assert.ok(tokensAfter <= 0.75 * contextWindow, `${tokensAfter} tokens, and it says "${reason}"`);
+  };
+  const hook = createTransformContext({ marker: "en", economy: "thrifty", contextWindow, onEvent });
+  for (let at = 1; at < messages.length; at += 2)
+    messages[at].usage = { ...REPORT, input: countTokens(await hook(messages.slice(0, at))) };
+  const moves = reasons.filter((reason) => reason.startsWith("moved"));
+  assert.ok(
+    moves.some((reason) => /carrying/.test(reason)),
+    moves.join("; "),
+  );
+  assert.ok(moves.length > 1 && moves.length * 8 < reasons.length, moves.join("; "));
 });

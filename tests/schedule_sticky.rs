@@ -235,18 +235,6 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn a_fold_that_went_on_equals_one_from_scratch(turns in turns()) {
-        let messages = conversation(&turns);
-        let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits());
-        for at in calls(&messages) {
-            let (going_on, anew) = (plan(&mut sticky, &messages[..at]), fresh(&messages[..at]));
-            if !is_met_without_report(&anew.1) {
-                prop_assert_eq!(going_on, anew);
-            }
-        }
-    }
-
-    #[test]
     fn an_edited_message_keeps_its_bytes_or_goes(turns in turns()) {
         let messages = conversation(&turns);
         let mut sticky = Sticky::new(policy(ECONOMY_THRIFTY), limits());
@@ -366,25 +354,6 @@ proptest! {
     }
 
     #[test]
-    fn a_list_that_was_rewritten_is_planned_over_as_it_is(turns in turns(), other in turns(), at in any::<prop::sample::Index>(), removed in 0usize..20) {
-        let (messages, newer) = (conversation(&turns), conversation(&other));
-        let terms = Terms { policy: policy(ECONOMY_BALANCED), limits: limits(), overhead_tokens: None, known_window: None };
-        for mode in [Mode::Sticky, Mode::EveryCall] {
-            let mut conversation = Conversation::new(mode);
-            conversation.splice(0, 0, 0, messages.clone());
-            conversation.decide(&terms, &mut Lessons::default());
-            let at = at.index(messages.len());
-            let end = (at + removed).min(messages.len());
-            conversation.splice(at, removed, newer.len(), newer.clone());
-            let now: Vec<_> = messages[..at].iter().chain(&newer).chain(&messages[end..]).cloned().collect();
-            let same = conversation.transcript().messages().iter().zip(&now).filter(|(is, wanted)| Arc::ptr_eq(is, wanted) || is.fingerprint == wanted.fingerprint);
-            prop_assert_eq!((same.count(), conversation.transcript().len()), (now.len(), now.len()));
-            let decision = conversation.decide(&terms, &mut Lessons::default());
-            prop_assert_eq!(decision.plan.before, Account::of(&Transcript::new(now)).raw());
-        }
-    }
-
-    #[test]
     fn edited_thinking_never_precedes_kept_thinking_of_closed_turns(turns in turns()) {
         let messages = conversation(&turns);
         let (edits, account) = fresh(&messages);
@@ -397,86 +366,4 @@ proptest! {
             prop_assert!(!has_thinking || edited(index) || Some(index) == newest, "message {} kept its thinking", index);
         }
     }
-}
-
-/// A conversation of one question and many reads, long enough to pass a limit.
-fn long_run(count: usize, gap: f64, last_gap: f64) -> Vec<Arc<Message>> {
-    let turn = |gap| Turn {
-        says: false,
-        thinks: false,
-        calls: vec![(4, 40)],
-        uses: vec![],
-        ok: true,
-        usage: Some(0.0),
-        model: true,
-        notes: false,
-        gap: Some(gap),
-    };
-    let mut turns = vec![turn(gap); count];
-    if let Some(last) = turns.last_mut() {
-        last.calls.clear();
-        last.gap = Some(last_gap);
-    }
-    let mut messages = conversation(&turns);
-    let mut maker = Maker {
-        messages: Vec::new(),
-        now: 1.7e12 + 1000.0 * (gap * (count - 1) as f64 + last_gap),
-        known: true,
-    };
-    maker.push(RawRole::User, true, vec![Part::Text(&utf16("go on"))]);
-    messages.extend(maker.messages);
-    messages
-}
-
-#[test]
-fn a_cold_cache_moves_what_a_warm_one_lets_wait() {
-    let limits = Limits { context_window: 80_000.0, ..limits() };
-    let fresh = |messages: &[Arc<Message>]| {
-        plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits.clone()), messages)
-    };
-    let (edits, account) = fresh(&long_run(40, 5.0, 5.0));
-    assert_eq!((account.verdict, account.is_cold, edits.len()), (Verdict::Wait, false, 0), "{account:?}");
-    let (edits, account) = fresh(&long_run(40, 5.0, 500.0));
-    assert_eq!((account.verdict, account.is_cold), (Verdict::Cold, true), "{account:?}");
-    assert!(!edits.is_empty());
-}
-
-#[test]
-fn with_a_warm_cache_it_moves_rarely_and_stays_under_the_threshold() {
-    let limits = Limits { context_window: 200_000.0, ..limits() };
-    let messages = long_run(400, 5.0, 5.0);
-    let mut sticky = Sticky::new(policy(ECONOMY_BALANCED), limits.clone());
-    let (mut moves, mut carried) = (0, 0);
-    let calls = calls(&messages);
-    for &at in &calls {
-        let (Decision { plan, estimate, .. }, account) = sticky.decide(&messages[..at]);
-        moves += usize::from(account.verdict != Verdict::Wait);
-        carried += usize::from(account.verdict == Verdict::Carried);
-        assert!(estimate.tokens(plan.after) <= limits.threshold());
-    }
-    assert!(carried > 0, "no batch was due to what carrying had cost");
-    assert!(moves > 1 && moves * 8 < calls.len(), "{moves} moves in {} calls", calls.len());
-}
-
-#[test]
-fn a_jump_over_the_threshold_costs_tool_traffic_and_no_user_text() {
-    let limits = Limits { context_window: 60_000.0, ..limits() };
-    let turn = |calls| Turn {
-        says: true,
-        thinks: false,
-        calls,
-        uses: vec![],
-        ok: true,
-        usage: Some(0.0),
-        model: true,
-        notes: false,
-        gap: Some(5.0),
-    };
-    let mut turns = vec![turn(vec![(4, 40)]); 20];
-    turns.push(turn(vec![(4, 120); 12]));
-    let messages = conversation(&turns);
-    let (edits, account) = plan(&mut Sticky::new(policy(ECONOMY_BALANCED), limits.clone()), &messages);
-    assert_eq!(account.verdict, Verdict::OverThreshold);
-    assert!(account.context > limits.threshold(), "{account:?}");
-    assert!(!edits.is_empty() && edits.iter().all(|edit| !messages[edit.index].is_user()));
 }
