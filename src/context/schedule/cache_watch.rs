@@ -311,7 +311,9 @@ mod tests {
         for usage in [silent, usage(0.0, 9000.0)] {
             let answered = |model: &str, times: &[f64]| {
                 let mut watch = CacheWatch::default();
-                times.iter().for_each(|&seconds| enter(&mut watch, model, Some(seconds), &usage, None));
+                for &seconds in times {
+                    enter(&mut watch, model, Some(seconds), &usage, None);
+                }
                 watch
             };
             let is_cold = |model: &str, seconds: f64| is_cold_after(&answered(model, &[0.0]), seconds);
