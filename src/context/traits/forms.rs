@@ -80,7 +80,7 @@ pub(super) struct KeepNames {
 pub(super) struct ToolForm {
     form: String,
     tools: Names,
-    /// An argument that must be there and says nothing of the file.
+    /// An argument that the form needs and that names no file.
     verb: Names,
     /// The argument that holds several edits or files.
     list: Names,
@@ -150,14 +150,14 @@ pub(super) struct Program {
     pub(super) paths: Names,
     /// Options whose word is the text to write or the script to run.
     pub(super) texts: Names,
-    /// Options that say how many first lines, or from which one on as `+10`.
+    /// Options whose word is a number of first lines.
     pub(super) first: Names,
     pub(super) last: Names,
-    /// Options that say how many lines are skipped.
+    /// Options whose word is a number of skipped lines.
     pub(super) skipped: Names,
-    /// Options that take a number which tells no known line.
+    /// Options that take a number of no known line.
     pub(super) other: Names,
-    /// True if `-40` says how many first lines.
+    /// True if `-40` is a number of first lines.
     pub(super) numbered: bool,
     /// True if the skipped word is a `sed` script that may name lines.
     pub(super) lines: Option<String>,

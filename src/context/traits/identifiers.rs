@@ -7,14 +7,14 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Shortest identifier: shorter ones are too common to stand for anything.
+/// Shortest identifier: shorter words are too common.
 pub const MIN_LEN: usize = 8;
 /// Longest identifier: longer runs are data.
 pub const MAX_LEN: usize = 120;
 
 /// Characters that stand for a word where words are not separated: the most common length of a Chinese term.
 const SEQUENCE_LEN: usize = 4;
-/// Of this many sequences one is taken: each overlaps the next by all but a character.
+/// One in this many sequences is taken, as each overlaps the next by all but a character.
 const SEQUENCE_SHARE: u64 = 4;
 
 /// The hash of an identifier.
@@ -26,7 +26,7 @@ impl Identifier {
         Self(xxh3_64(characters))
     }
 
-    /// A sequence of characters, if it is among those that are taken.
+    /// The hash of a sequence of characters, if it is taken.
     fn of_sequence(characters: [u16; SEQUENCE_LEN]) -> Option<Self> {
         let hash = xxh3_64(bytemuck::cast_slice(&characters));
         let is_taken = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
@@ -41,12 +41,12 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Adds those of a plain text.
+    /// Adds the identifiers of a plain text.
     pub fn text(&mut self, units: &[u16]) {
         Run::default().read(units, &mut self.found);
     }
 
-    /// Adds those of a JSON text; an escape ends an identifier.
+    /// Adds the identifiers of a JSON text. An escape ends an identifier.
     pub fn json(&mut self, units: &[u16]) {
         const BACKSLASH: u16 = b'\\' as u16;
         const UNICODE: u16 = b'u' as u16;
@@ -61,7 +61,7 @@ impl Collector {
         run.read(rest, &mut self.found);
     }
 
-    /// All that were added, ascending, each once.
+    /// Returns the identifiers, ascending, each once.
     pub fn finish(mut self) -> Box<[Identifier]> {
         self.found.sort_unstable();
         self.found.dedup();
@@ -73,7 +73,7 @@ impl Collector {
 #[derive(Default)]
 struct Run {
     start: Option<usize>,
-    /// Behind its last word character: a separator belongs to it only if another one follows.
+    /// Position after its last word character. A separator at the end does not belong to it.
     end: usize,
     /// The latest characters of a run without spaces, and how many of them there are.
     sequence: [u16; SEQUENCE_LEN],

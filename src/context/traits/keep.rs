@@ -1,6 +1,6 @@
-//! What an agent lives by rather than looks back on: instructions, the newest plan or todo list, what a memory tool brought.
+//! Finds the states that an agent works by: instructions, the newest plan or todo list, what a memory tool returned.
 //!
-//! Each is a state of something, known by a key; the layers decide what becomes of the newest and of older ones.
+//! A key names the thing that a state is of. The layers decide about its newest and its older states.
 
 use serde::Deserialize;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -9,13 +9,13 @@ use super::forms::TABLE;
 use super::paths::Path;
 use super::target::{File, Target};
 
-/// What a host names beside the table's own.
+/// Names that a host adds to the table's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct KeepRules {
     /// Files: a name, the end of a path, or `*` and the end of a name.
     pub files: Vec<Box<str>>,
-    /// Tools whose newest call and result are the state.
+    /// Tools whose newest call and result are a state.
     pub tools: Vec<Box<str>>,
 }
 
@@ -48,7 +48,7 @@ impl KeepRules {
         let File { path, range, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
-        // An edit says too little of the whole to be a state of its own.
+        // An edit shows too little of the file to be a state.
         let is_whole =
             change.as_ref().is_none_or(|change| change.old.is_empty() && change.moved_to.is_none());
         let part = range.map_or(0, |range| range.first);

@@ -1,5 +1,5 @@
-//! The lines a text shows, each reduced to a hash, so that it can be told whether a line an edit must quote still
-//! stands somewhere. Bare lines: trimmed, without the number a reading tool put before them.
+//! The lines of a text, each reduced to a hash, to know whether a line that an edit must quote is still in view. Lines are
+//! bare: trimmed, without the number that a reading tool puts before them.
 
 use std::ops::RangeInclusive;
 
@@ -8,10 +8,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::identifiers::{Collector, Identifier};
 use crate::text::{self, NEWLINE};
 
-/// Shortest line that stands for something, in UTF-16 code units: braces and `return;` occur everywhere.
+/// Shortest line that counts, in UTF-16 code units: braces and `return;` occur everywhere.
 pub const MIN_LEN: usize = 12;
-/// Lines remembered of one message, and rows of a layout: the 2 000 that reading tools hand out at once, and what they say
-/// beside them. 8 and about 20 bytes each, so 75 KB at most for a message, and 150 MB for a session of 2 GB in 2 000 messages.
+/// Most lines kept of a message, and most rows of a layout: the 2 000 that reading tools return at once, and some more. They
+/// take 8 and about 20 bytes each: at most 75 KB for a message, and 150 MB for a session of 2 000 messages.
 pub const MAX_LINES: usize = 2_500;
 
 const TAB: u16 = b'\t' as u16;
@@ -22,15 +22,15 @@ const COLON: u16 = b':' as u16;
 const DIGITS: RangeInclusive<u16> = b'0' as u16..=b'9' as u16;
 
 const LENGTH_BITS: u64 = 0b1111;
-/// Lengths that a line remembers, in UTF-16 code units.
+/// Classes of length, in UTF-16 code units.
 const LENGTHS: [usize; 15] = [14, 20, 26, 32, 40, 50, 64, 80, 100, 128, 160, 200, 280, 400, 600];
 
-/// The hash of a bare line, and about how long it is.
+/// The hash of a bare line, with its class of length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(u64);
 
 impl Line {
-    /// The hash of a line as it stands in a text; `None` where too little of it is left.
+    /// The hash of a line of a text; `None` for a bare line below the minimum length.
     pub fn of(line: &[u16]) -> Option<Self> {
         let bare = bare(line);
         (bare.len() >= MIN_LEN).then(|| {
@@ -40,14 +40,14 @@ impl Line {
         })
     }
 
-    /// About how many UTF-16 code units it has.
+    /// About its length in UTF-16 code units.
     pub fn units(self) -> usize {
         let class = (self.0 & LENGTH_BITS) as usize;
         class.checked_sub(1).and_then(|at| LENGTHS.get(at)).copied().unwrap_or(MIN_LEN)
     }
 }
 
-/// `line` without what reading tools put before it (`   37→`, `37<tab>`, `00037| `, `37: `), trimmed.
+/// Strips what reading tools put before a line (`   37→`, `37<tab>`, `00037| `, `37: `), trimmed.
 ///
 /// ```
 /// use pi_strata::context::traits::lines::bare;
@@ -64,13 +64,13 @@ pub fn bare(line: &[u16]) -> &[u16] {
     }
 }
 
-/// Adds the lines of a text to those found before; beyond [`MAX_LINES`] they are forgotten.
+/// Adds the lines of a text to `found`, up to [`MAX_LINES`].
 pub fn add(text: &[u16], found: &mut Vec<Line>) {
     let room = MAX_LINES.saturating_sub(found.len());
     found.extend(text::lines(text).filter_map(Line::of).take(room));
 }
 
-/// The distinct lines of these texts, ascending; beyond [`MAX_LINES`] they are forgotten.
+/// The distinct lines of these texts, ascending, up to [`MAX_LINES`].
 pub fn of_texts(texts: impl Iterator<Item: AsRef<[u16]>>) -> Box<[Line]> {
     let mut found = Vec::new();
     for text in texts {
@@ -79,7 +79,7 @@ pub fn of_texts(texts: impl Iterator<Item: AsRef<[u16]>>) -> Box<[Line]> {
     distinct(found)
 }
 
-/// Ascending, each once.
+/// Sorts lines and drops repeated ones.
 pub fn distinct(mut lines: Vec<Line>) -> Box<[Line]> {
     lines.sort_unstable();
     lines.dedup();
@@ -114,7 +114,7 @@ pub struct Sizes {
 /// One line of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutLine {
-    /// Its position among the message's lines; `None` if it is too short to be one.
+    /// Index into the message's lines. `None` for a line below the minimum length.
     pub line: Option<u32>,
     /// Its tokens, with the line break.
     pub tokens: u32,
@@ -164,7 +164,7 @@ impl Layout {
         self.sizes
     }
 
-    /// Tokens of a part of the text whose lines have so many, counted one by one: tokens that run across breaks are fewer.
+    /// Tokens of a part of the text whose lines have `line_by_line` tokens alone. Tokens across line breaks make it fewer.
     pub fn tokens_of(&self, line_by_line: usize) -> usize {
         let all: usize = self.rows.iter().map(|row| row.tokens as usize).sum();
         (line_by_line * self.sizes.text as usize).div_ceil(all.max(1))

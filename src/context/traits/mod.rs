@@ -1,5 +1,5 @@
-//! The subjects of a message as plain data: the identifiers and lines it shows, and what its tool
-//! calls act on. Made once, when a message is measured. Nothing here knows of roles or decides.
+//! The traits of a message as plain data: the identifiers and lines it shows, and the targets of its tool calls. They are
+//! made once, when a message is measured. Nothing here knows roles or decides.
 
 pub mod calls;
 mod edits;
@@ -21,15 +21,15 @@ use self::target::Target;
 /// The traits of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// Identifiers the unedited message shows, ascending, each once.
+    /// Identifiers of the unedited message, ascending, each once.
     pub identifiers: Box<[Identifier]>,
-    /// Those its edited form still shows; `None` where it has no edited form.
+    /// Identifiers of its edited form; `None` without one.
     pub kept: Option<Box<[Identifier]>>,
-    /// Lines the unedited message shows, thinking aside: ascending, each once.
+    /// Lines of the unedited message without its thinking, ascending, each once.
     pub lines: Box<[Line]>,
-    /// Those its shortened form still shows; `None` where it has none.
+    /// Lines of its shortened form; `None` without one.
     pub kept_lines: Option<Box<[Line]>>,
-    /// A long tool result line by line; `None` for other messages, and where no cut between lines makes sense.
+    /// A long tool result line by line; `None` for a message without lines to cut.
     pub layout: Option<Layout>,
     /// Targets of its tool calls, in the order of the calls.
     pub targets: Box<[Target]>,

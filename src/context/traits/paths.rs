@@ -1,11 +1,11 @@
-//! Paths as they are written in calls, reduced to hashes so that one file is one however it is named.
+//! Reduces the paths in calls to hashes, so that a file has one hash however a call writes its path.
 //!
-//! `./a/b.rs`, `a/b.rs` and `/home/me/project/a/b.rs` cannot be known to be one file from one call alone; each path keeps
-//! the hashes of its endings, and `files` in the schedule decides.
+//! One call does not tell whether `a/b.rs` and `/home/me/project/a/b.rs` are one file. A path keeps the hashes of its
+//! endings, and `files` in the schedule decides.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Deepest path looked at; the parts before that are left out.
+/// Most parts of a path. Earlier parts are left out.
 const MAX_PARTS: usize = 24;
 
 /// Characters of a name that are remembered.

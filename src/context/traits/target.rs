@@ -1,6 +1,5 @@
-//! The target of a tool call: the files it reads or changes, and the form in which the call said so.
-//!
-//! Plain data. `calls` reads it from a call's arguments.
+//! The target of a tool call as plain data: the files it reads or changes, and the form of the call. `calls` reads it from
+//! a call's arguments.
 
 use super::forms::Form;
 use super::keep::State;
@@ -14,7 +13,7 @@ pub struct Target {
     pub form: Option<Form>,
     /// The files it names.
     pub files: Box<[File]>,
-    /// The state of what the agent lives by that it reads or writes.
+    /// The state that it reads or writes.
     pub state: Option<State>,
 }
 

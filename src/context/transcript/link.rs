@@ -19,9 +19,9 @@ pub enum Link {
     Orphan,
 }
 
-/// A link with what finding the rest of its group takes.
+/// A link, and the facts that find the rest of its group.
 #[derive(Clone, Copy, Debug)]
-struct Linked {
+struct GroupLink {
     link: Link,
     /// Of a result, the position of its call among the calls of its assistant message.
     call: usize,
@@ -37,7 +37,7 @@ struct Linked {
 /// took the call. Messages that a provider would see between the two are strangers: they move behind the group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    links: Vec<Linked>,
+    links: Vec<GroupLink>,
     /// The stranger's index, and that of the message that opens the innermost group around it.
     strangers: BTreeMap<usize, usize>,
 }
@@ -71,7 +71,7 @@ impl Links {
         self.strangers.split_off(&first);
         let mut open = self.open_before(messages, first);
         for (index, message) in messages.iter().enumerate().skip(first) {
-            let mut linked = Linked { link: Link::Own, call: 0, newest: index, is_parted: false };
+            let mut linked = GroupLink { link: Link::Own, call: 0, newest: index, is_parted: false };
             match &message.body {
                 Body::Assistant(assistant) => {
                     open.push_back(OpenCalls::of(index, message.is_sent, assistant));
@@ -84,7 +84,7 @@ impl Links {
                     linked.link = Link::Orphan;
                     if let Some((opener, Some(call))) = nearest {
                         let is_parted = self.note_strangers(messages, opener, index);
-                        linked = Linked { link: Link::ResultOf(opener), call, newest: index, is_parted };
+                        linked = GroupLink { link: Link::ResultOf(opener), call, newest: index, is_parted };
                     }
                 }
                 _ => {}
