@@ -18,7 +18,7 @@ const { pruneMessages } = await import(pathToFileURL(nested.resolve("ai-7")).hre
 /** A policy over pi's messages, from one over `ModelMessage[]`. */
 function played(policy) {
   const converted = new WeakMap();
-  const shapes = new Shapes(aiSdk);
+  const shapes = new Shapes(() => aiSdk);
   return () => async (messages) => {
     const list = messages.map((message) => {
       if (!converted.has(message)) converted.set(message, toModelMessage(message));
