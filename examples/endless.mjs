@@ -82,7 +82,13 @@ const agent = new Agent({
       },
     ],
   },
-  transformContext: createTransformContext({ contextWindow: CONTEXT_WINDOW, marker: "auto" }),
+  // The memory begins a new conversation at 85 % of the window. The hook acts above that, within a long turn.
+  transformContext: createTransformContext({
+    contextWindow: CONTEXT_WINDOW,
+    contextRatio: 0.9,
+    reserveTokens: CONTEXT_WINDOW / 10,
+    marker: "auto",
+  }),
   streamFn: (model, context, options) => {
     request = context.messages;
     return scripted.streamFn(model, context, options);
