@@ -39,7 +39,7 @@ export declare class Lessons {
 export interface Answer {
   /** Sizes, arithmetic and edits; not a number where there is none. */
   numbers: Float64Array
-  /** The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay. */
+  /** The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay. */
   texts: Array<string>
   /** Of each edit of a dry run, the form of the call that its message answers; empty where none was read. */
   forms: Array<string>

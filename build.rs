@@ -56,7 +56,6 @@ fn rust_of(table: &str) -> String {
     }
     rust += &words_of_rules(&table["rules"]);
     rust += &image_limits(&table["imageLimits"]);
-    rust += &marker_of("CUT_MARKER", &table["cutMarker"]);
     for (language, markers) in table["markers"].as_object().expect("markers by language") {
         for (name, parts) in markers.as_object().expect("a language has markers by name") {
             rust += &marker_of(&upper(&format!("{language}{}", capitalized(name))), parts);

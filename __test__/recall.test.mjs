@@ -78,6 +78,27 @@ describe("the marker", () => {
     assert.equal(en.handle, zh.handle);
   });
 
+  test("of a result cut to the room is of the same language and names the handle", async () => {
+    const large = session([lines(2000, "a")]);
+    for (const schedule of ["everyCall", "sticky"]) {
+      const options = { schedule, keepRecentToolResults: 6, contextWindow: 4000 };
+      const [zh] = await handles(large, options);
+      assert.match(zh.line, /^\[\.\.\. 已省略 \d+ 个字符 \.\.\.\] 句柄：[0-9a-f]{8}$/);
+      const [en] = await handles(large, { ...options, marker: "en" });
+      assert.match(en.line, /^\[\.\.\. \d+ characters omitted \.\.\.\] handle: [0-9a-f]{8}$/);
+      assert.equal(
+        await readAll(
+          createRecallTool(() => large),
+          en.handle,
+          50_000,
+        ),
+        en.original,
+      );
+      const [{ line }] = await handles(large, { ...options, recall: false });
+      assert.match(line, / 个字符 \.\.\.\]$/);
+    }
+  });
+
   test("stays as documented without the option", async () => {
     const [{ line }] = await handles(messages, { recall: false });
     assert.match(line, /字符 \.\.\.\]$/);

@@ -89,9 +89,15 @@ function gapMarkers(gaps, chars, { own, language, handle }) {
   return markers;
 }
 
+/** The marker between head and tail of a text of which so many characters are left out, as src/context/shorten counts it. */
+function cutMarker(omitted, language, handle) {
+  const { cut, handle: ending } = MARKERS[language];
+  return `\n${filled(cut, omitted)}${handle === undefined ? "" : filled(ending) + handle}\n`;
+}
+
 /** The parts of a marker around what it says. */
 function filled(parts, ...said) {
   return parts.map((part, i) => part + (said[i] ?? "")).join("");
 }
 
-module.exports = { checkedMarker, gapMarkers, keptLines, languageOf, markerLine };
+module.exports = { checkedMarker, cutMarker, gapMarkers, keptLines, languageOf, markerLine };

@@ -2,14 +2,13 @@
 // the very objects that came in, and edited ones are copies.
 "use strict";
 
-const { gapMarkers, keptLines } = require("./markers.js");
+const { cutMarker, gapMarkers, keptLines } = require("./markers.js");
 const { joinedText, string: textOf } = require("./snapshot.js");
 const {
   REASONS,
   VERDICTS,
   actions: ACTIONS,
   arithmetic: ARITHMETIC,
-  cutMarker: CUT_MARKER,
   edit: EDIT,
   markers: MARKERS,
   positions,
@@ -197,7 +196,7 @@ class Plan {
   #make(message, at, known, own, writer) {
     const text = known ?? this.#textOf(message, at, own, writer);
     const images = whole(this.#numbers[at + AT.images]);
-    const content = this.#contentOf(message, at, text);
+    const content = this.#contentOf(message, at, text, writer);
     const sent = message.role === "assistant" ? withoutRepeatedCalls(content) : content;
     const left = images > 0 ? withoutImages(sent, images, MARKERS[writer.language].image.join("")) : sent;
     return { of: message, copy: left === message.content ? message : withContent(message, left), text };
@@ -205,14 +204,15 @@ class Plan {
 
   #textOf({ content }, at, own, writer) {
     const action = this.#actionAt(at);
-    if (action === "summarize") return own;
+    if (action === "summarize" || action === "truncate") return own;
     if (action !== "keepLines") return undefined;
     const text = joinedText(content);
     const ranges = rangesOf(this.#numbers, at);
     return keptLines(text, ranges, (gaps, chars) => gapMarkers(gaps, chars, { ...writer, handle: own }));
   }
 
-  #contentOf({ content }, at, text) {
+  /** `text` is what is put in: a whole text, or the handle that a cut names. */
+  #contentOf({ content }, at, text, { language }) {
     switch (this.#actionAt(at)) {
       case "summarize":
       case "keepLines":
@@ -220,7 +220,9 @@ class Plan {
       case "stripThinking":
         return withoutThinking(content);
       case "truncate":
-        return withCuts(content, rangesOf(this.#numbers, at));
+        return withCuts(content, rangesOf(this.#numbers, at), (omitted) =>
+          cutMarker(omitted, language, text),
+        );
       default:
         return content;
     }
@@ -305,21 +307,20 @@ function withoutImages(content, count, marker) {
   });
 }
 
-function withCuts(content, cuts) {
-  if (typeof content === "string") return cuts.length > 0 ? cutText(content, cuts[0]) : content;
+function withCuts(content, cuts, markerOf) {
+  if (typeof content === "string") return cuts.length > 0 ? cutText(content, cuts[0], markerOf) : content;
   let textBlock = -1;
   return content.map((block) => {
     if (block?.type !== "text") return block;
     textBlock += 1;
     const cut = cuts.find(([of]) => of === textBlock);
-    return cut === undefined ? block : { ...block, text: cutText(block.text, cut) };
+    return cut === undefined ? block : { ...block, text: cutText(block.text, cut, markerOf) };
   });
 }
 
-/** Head and tail around a note of what is missing, as `cut_text` in src/context/cuts.rs counts it. */
-function cutText(text, [, head, tail]) {
-  const omitted = text.length - head - tail;
-  return [text.slice(0, head), CUT_MARKER.join(omitted), text.slice(text.length - tail)].join("");
+/** Head and tail around the marker for what is left out. */
+function cutText(text, [, head, tail], markerOf) {
+  return text.slice(0, head) + markerOf(text.length - head - tail) + text.slice(text.length - tail);
 }
 
 function isThinking(block) {

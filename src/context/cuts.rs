@@ -3,8 +3,7 @@
 //! With the tables a request can be made to fit from facts alone, to within a hundredth. The texts themselves are gone by
 //! then.
 
-use crate::contract::CUT_MARKER;
-use crate::text::{NEWLINE, Utf16Len, head, tail, utf16};
+use crate::text::{NEWLINE, Utf16Len, head};
 
 /// The least a text is cut to, in tokens: less says nothing.
 pub const MIN_CUT_TOKENS: u32 = 64;
@@ -48,10 +47,15 @@ struct Piece {
 }
 
 impl CutTable {
-    /// The table of a message with these text blocks, whose tokens `count` counts.
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a [u16]>, count: impl Fn(&[u16]) -> usize) -> Self {
+    /// The table of a message with these text blocks, whose tokens `count` counts. `marker` is the marker for so many characters
+    /// left out.
+    pub fn of<'a>(
+        texts: impl IntoIterator<Item = &'a [u16]>,
+        marker: impl Fn(Utf16Len) -> Vec<u16>,
+        count: impl Fn(&[u16]) -> usize,
+    ) -> Self {
         let long = texts.into_iter().enumerate().filter(|(_, text)| text.len() > MIN_CUT_TOKENS as usize);
-        Self(long.filter_map(|block| Block::of(block, &count)).collect())
+        Self(long.filter_map(|block| Block::of(block, &marker, &count)).collect())
     }
 
     /// True if nothing can be cut.
@@ -82,14 +86,18 @@ impl CutTable {
 
 impl Block {
     /// `None` for a text of no more tokens than the least cut.
-    fn of((text_block, text): (usize, &[u16]), count: &impl Fn(&[u16]) -> usize) -> Option<Self> {
+    fn of(
+        (text_block, text): (usize, &[u16]),
+        marker: &impl Fn(Utf16Len) -> Vec<u16>,
+        count: &impl Fn(&[u16]) -> usize,
+    ) -> Option<Self> {
         let tokens = count(text) as u32;
         if tokens <= MIN_CUT_TOKENS {
             return None;
         }
         let piece = |piece: &[u16]| Piece { len: piece.len() as u32, tokens: count(piece) as u32 };
         let pieces: Box<[Piece]> = pieces(text).map(piece).collect();
-        let marker_tokens = count(&cut_marker(Utf16Len(text.len()))) as u32;
+        let marker_tokens = count(&marker(Utf16Len(text.len()))) as u32;
         Some(Self { position: text_block as u32, tokens, marker_tokens, pieces })
     }
 
@@ -160,32 +168,23 @@ fn ends_word(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(|sign| sign != '\'' && !sign.is_alphanumeric())
 }
 
-/// The marker for so many characters left out.
-pub fn cut_marker(omitted: Utf16Len) -> Vec<u16> {
-    utf16(&CUT_MARKER.join(&omitted.0.to_string()))
-}
-
-/// The text that a cut leaves.
-///
-/// ```
-/// use pi_strata::context::cuts::cut_text;
-/// use pi_strata::text::Utf16Len;
-///
-/// let text: Vec<u16> = "0123456789".repeat(10).encode_utf16().collect();
-/// let cut = String::from_utf16_lossy(&cut_text(&text, Utf16Len(3), Utf16Len(2)));
-/// assert_eq!(cut, "012\n\n... [95 characters truncated] ...\n\n89");
-/// ```
-pub fn cut_text(text: &[u16], kept_head: Utf16Len, kept_tail: Utf16Len) -> Vec<u16> {
-    let (head, tail) = (head(text, kept_head), tail(text, kept_tail));
-    let omitted = text.len().saturating_sub(head.len() + tail.len());
-    [head, &cut_marker(Utf16Len(omitted)), tail].concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::shorten::MarkerLanguage;
+    use crate::text::tail;
     use crate::tokens;
     use proptest::prelude::*;
+
+    fn marker(omitted: Utf16Len) -> Vec<u16> {
+        MarkerLanguage::Zh.cut(omitted, None)
+    }
+
+    /// The text that a cut leaves.
+    fn cut_text(text: &[u16], cut: &Cut) -> Vec<u16> {
+        let (head, tail) = (head(text, cut.head), tail(text, cut.tail));
+        [head, &marker(Utf16Len(text.len() - head.len() - tail.len())), tail].concat()
+    }
 
     fn utf16(text: &str) -> Vec<u16> {
         text.encode_utf16().collect()
@@ -200,11 +199,11 @@ mod tests {
         let chinese = "上下文窗口放不下这么多内容，只保留开头和结尾。".repeat(900);
         for text in [log, json, chinese] {
             let text = utf16(&text);
-            let table = CutTable::of([text.as_slice()], tokens::count_utf16);
+            let table = CutTable::of([text.as_slice()], marker, tokens::count_utf16);
             let before = table.longest();
             for most in [before / 10, before / 2, before * 9 / 10] {
                 let [cut] = table.at(most).collect::<Vec<_>>()[..] else { panic!("one block") };
-                let left = tokens::count_utf16(&cut_text(&text, cut.head, cut.tail)) as u32;
+                let left = tokens::count_utf16(&cut_text(&text, &cut)) as u32;
                 assert!(left <= most && left * 100 >= most * 93, "{left} of {most}");
             }
         }
@@ -218,9 +217,9 @@ mod tests {
             most in 64u32..800,
         ) {
             let text = utf16(&(text + &more));
-            let table = CutTable::of([text.as_slice()], tokens::count_utf16);
+            let table = CutTable::of([text.as_slice()], marker, tokens::count_utf16);
             for cut in table.at(most) {
-                let left = cut_text(&text, cut.head, cut.tail);
+                let left = cut_text(&text, &cut);
                 let tokens = tokens::count_utf16(&left);
                 prop_assert!(tokens <= most as usize);
                 prop_assert!(tokens + cut.tokens_saved <= tokens::count_utf16(&text));

@@ -21,7 +21,7 @@ pub struct Answer {
     /// Sizes, arithmetic and edits; not a number where there is none.
     #[napi(ts_type = "Float64Array")]
     pub numbers: Numbers,
-    /// The texts that new edits put in: the shorter text of a tool result, or the handle where lines of it stay.
+    /// The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
     /// Of each edit of a dry run, the form of the call that its message answers; empty where none was read.
@@ -126,7 +126,7 @@ fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
     let result = transcript.get(edit.index)?.tool_result()?;
     let text = match edit.action {
         Action::Summarize => result.shortened.as_ref()?.text.to_vec(),
-        Action::KeepLines(_) => result.handle?.to_string().encode_utf16().collect(),
+        Action::KeepLines(_) | Action::Truncate(_) => result.handle?.to_string().encode_utf16().collect(),
         _ => return None,
     };
     Some(Utf16String::from(text))

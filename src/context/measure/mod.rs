@@ -45,8 +45,8 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     }
     let traits = raw.traits(&message, counts.texts, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
-    let mut message =
-        Message { tokens, traits, cuts: cuts(raw, rules), images: images(raw, rules), ..message };
+    let cuts = cuts(raw, message.tool_result().and_then(|result| result.handle), rules);
+    let mut message = Message { tokens, traits, cuts, images: images(raw, rules), ..message };
     if raw.is_protected {
         message.protect();
     }
@@ -54,14 +54,17 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
 }
 
 /// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.
-fn cuts(raw: &Raw<'_>, rules: &Rules) -> CutTable {
+fn cuts(raw: &Raw<'_>, handle: Option<Handle>, rules: &Rules) -> CutTable {
     let is_cuttable = match raw.role {
         RawRole::ToolResult { tool_name, .. } => !rules.excludes(tool_name),
         RawRole::User | RawRole::Summary | RawRole::Custom | RawRole::Other => true,
         RawRole::System | RawRole::Assistant { .. } => false,
     };
-    let is_wanted = is_cuttable && raw.is_sent;
-    if is_wanted { CutTable::of(raw.texts(), |text| rules.tokens(text)) } else { CutTable::default() }
+    if !is_cuttable || !raw.is_sent {
+        return CutTable::default();
+    }
+    let marker = |omitted| rules.marker.cut(omitted, handle);
+    CutTable::of(raw.texts(), marker, |text| rules.tokens(text))
 }
 
 /// Its images, and what a marker in the place of one saves.

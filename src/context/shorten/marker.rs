@@ -1,8 +1,10 @@
 //! The marker line that stands for the lines left out of a tool result, and its inverse.
 
 use crate::context::handle::Handle;
-use crate::contract::{EN_FIRST, EN_GAP, EN_HANDLE, EN_IMAGE, ZH_FIRST, ZH_GAP, ZH_HANDLE, ZH_IMAGE};
-use crate::text::{Utf16Len, utf16};
+use crate::contract::{
+    EN_CUT, EN_FIRST, EN_GAP, EN_HANDLE, EN_IMAGE, ZH_CUT, ZH_FIRST, ZH_GAP, ZH_HANDLE, ZH_IMAGE,
+};
+use crate::text::{NEWLINE, Utf16Len, utf16};
 
 /// The marker line, in one of the two languages it comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -25,6 +27,13 @@ impl MarkerLanguage {
     pub fn gap(self, omitted: usize) -> Vec<u16> {
         let [before, after] = self.of(ZH_GAP, EN_GAP);
         utf16(&format!("{before}{omitted}{after}"))
+    }
+
+    /// The marker between head and tail of a text, with the line breaks around it, for so many characters left out.
+    pub fn cut(self, omitted: Utf16Len, handle: Option<Handle>) -> Vec<u16> {
+        let [before, after] = self.of(ZH_CUT, EN_CUT);
+        let handle = handle.map_or_else(Vec::new, |handle| self.handle(handle));
+        [&[NEWLINE], &*utf16(&format!("{before}{}{after}", omitted.0)), &*handle, &[NEWLINE]].concat()
     }
 
     /// The line that stands where an image was.
@@ -87,6 +96,11 @@ mod tests {
         assert_eq!(said(MarkerLanguage::Zh.gap(7)), "[... 已省略 7 行 ...]");
         assert_eq!(said(MarkerLanguage::En.gap(7)), "[... 7 lines omitted ...]");
         let handle = Handle::of(&[1], &[2]);
+        assert_eq!(said(MarkerLanguage::Zh.cut(Utf16Len(9), None)), "\n[... 已省略 9 个字符 ...]\n");
+        assert_eq!(
+            said(MarkerLanguage::En.cut(Utf16Len(9), Some(handle))),
+            format!("\n[... 9 characters omitted ...] handle: {handle}\n")
+        );
         assert_eq!(said(MarkerLanguage::Zh.handle(handle)), format!(" 句柄：{handle}"));
         assert_eq!(said(MarkerLanguage::En.handle(handle)), format!(" handle: {handle}"));
     }
