@@ -57,18 +57,18 @@ function* replace(store, key, state, { letGo }, words, language) {
     yield store.put(key, -position, id, notes.at(-1));
   }
   const at = letGo.at(-1).position;
-  const { isFromHost, ...summary } = yield* putSummary(store, key, at, state.digest, notes, words, language);
+  const summary = yield* putSummary(store, key, at, state.digest, notes, words, language);
   const compressions = (state.compressions ?? 0) + 1;
-  yield store.save(key, { ...state, compressions, ...summary, revision: newId() });
-  return { before, after: before - letGo.length + 1, by: isFromHost ? "ai" : "rules" };
+  yield store.save(key, { ...state, compressions, ...summary.fields, revision: newId() });
+  return { before, after: before - letGo.length + 1, by: summary.isFromHost ? "ai" : "rules" };
 }
 
-/** Writes a summary to a position. Returns the fields for the session's state. */
+/** Writes a summary to a position. Returns the `fields` of the session's state, and whether a summariser wrote it. */
 function* putSummary(store, key, position, known, notes, words, language) {
   const { text, digest, isFromHost } = summarise(known, notes, words, language);
   const message = checkMessage({ role: "assistant", content: text });
   yield store.put(key, position, message.id, message);
-  return { digest, summary: message.id, isFromHost };
+  return { fields: { digest, summary: message.id }, isFromHost };
 }
 
 /**
@@ -78,33 +78,29 @@ function* putSummary(store, key, position, known, notes, words, language) {
 function* forget(store, key, wanted, language) {
   const session = yield store.open(key);
   if (session === undefined) return [];
-  const { state } = session;
+  const { summary, digest, ...state } = session.state;
   const gone = yield store.rows(key, true);
   const rows = [...gone, ...(yield store.rows(key))];
   const indices = [...rows.keys()].filter((index) => wanted.has(rows[index].id));
   const deleted = new Set(withGroups(messagesOf(rows), indices).map((index) => rows[index].id));
-  const left = gone.filter(({ id }) => !deleted.has(id) && !deleted.has(state.summary));
-  const isSame = left.length === gone.length && !deleted.has(state.summary);
-  const lost = isSame
-    ? []
-    : [state.summary ?? "", ...gone.filter((row) => !left.includes(row)).map(({ id }) => id)];
+  const left = deleted.has(summary) ? [] : gone.filter(({ id }) => !deleted.has(id));
+  const isCovered = deleted.has(summary) || left.length < gone.length;
+  const lost = deleted.has(summary) ? gone.map(({ id }) => id) : [];
   for (const id of new Set([...deleted, ...lost])) yield store.remove(key, id);
-  let summary = isSame ? {} : { digest: undefined, summary: undefined };
-  if (!isSame && left.length > 0) {
-    const at = rows.find(({ id }) => id === state.summary)?.position ?? Math.abs(left.at(-1).position);
-    const { isFromHost: _, ...made } = yield* putSummary(
-      store,
-      key,
-      at,
-      undefined,
-      messagesOf(left),
-      undefined,
-      language,
-    );
-    summary = made;
-  }
-  yield store.save(key, { ...state, ...summary, revision: newId() });
+  Object.assign(
+    state,
+    isCovered ? yield* summaryOf(store, key, summary, rows, left, language) : { summary, digest },
+  );
+  yield store.save(key, { ...state, revision: newId() });
   return [...deleted];
+}
+
+/** Replaces a summary by one of the notes that are left. Returns the fields of the session's state. */
+function* summaryOf(store, key, summary, rows, left, language) {
+  if (summary !== undefined) yield store.remove(key, summary);
+  if (left.length === 0) return {};
+  const at = rows.find(({ id }) => id === summary)?.position ?? Math.abs(left.at(-1).position);
+  return (yield* putSummary(store, key, at, undefined, messagesOf(left), undefined, language)).fields;
 }
 
 module.exports = { append, compressionOf, forget, replace, sessionIn, setPrompt };
