@@ -137,6 +137,17 @@ for (const [place, options] of [
       assert.deepEqual(contents(manager, "s"), ["hello", "a"]);
     });
 
+    test("a field that is null is not there, as OpenAI's answers have it", () => {
+      const { manager } = managerOf();
+      const { toolCalls } = calls("1", "ls");
+      const none = { id: null, timestamp: null, toolCallId: null, blocks: null };
+      manager.addMessage("s", { role: "assistant", content: null, toolCalls, ...none });
+      manager.addMessage("s", { role: "assistant", content: "done", toolCalls: null, ...none });
+      const [called, done] = manager.getMessages("s");
+      assert.deepEqual([called.content, called.toolCalls, "toolCallId" in called], ["", toolCalls, false]);
+      assert.deepEqual(Object.keys(done).sort(), ["content", "id", "role", "timestamp"]);
+    });
+
     test("getMessages(sessionId, includeSystem = true) returns an array", () => {
       const { manager } = managerOf();
       addAll(manager, "s", [{ role: "system", content: "opens it" }, user("one"), says("two")]);

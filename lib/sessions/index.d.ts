@@ -77,9 +77,9 @@ export interface ConversationMessage {
   agentFields?: object;
 }
 
-/** A message to add. Its content can be blocks. */
+/** A message to add. Its content can be blocks, or null beside `toolCalls`. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
-  content: string | ContentBlock[];
+  content: string | ContentBlock[] | null;
 };
 
 export interface ConversationContext {

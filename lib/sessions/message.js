@@ -29,30 +29,36 @@ function keyOf(sessionId) {
 
 /** Returns a frozen copy of a host's message with id and timestamp. Throws a TypeError that names a wrong field. */
 function checkMessage(message) {
-  const { id, role, content, blocks, timestamp } = message ?? {};
+  const { id, role, blocks, timestamp, toolCalls } = message ?? {};
+  // An answer that only calls tools has no text: OpenAI says null.
+  const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
-  if (id !== undefined && !isId(id))
-    throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
-  if (timestamp !== undefined && !(typeof timestamp === "string" && Number.isFinite(Date.parse(timestamp))))
-    throw new TypeError(`message.timestamp must be a date as ISO 8601 writes it, not ${show(timestamp)}`);
   const isText = typeof content === "string";
   if (!isText && !(Array.isArray(content) && content.length > 0 && content.every(isBlock)))
     throw new TypeError(
       'message.content must be a string, or an array of { type: "text", text } and { type: "image", data, mimeType }',
     );
   const copy = {
-    id: id ?? newId(),
+    id: idOf(id),
     role,
     content: isText ? content : plainText(content),
-    timestamp: timestamp ?? new Date().toISOString(),
+    timestamp: timeOf(timestamp),
   };
   addRest(copy, { ...message, blocks: isText ? blocks : content });
   return Object.freeze(copy);
 }
 
-function isId(id) {
-  return typeof id === "string" && id !== "" && id.length <= ID_UNITS && isPlain(id);
+function idOf(id) {
+  if (id == null) return newId();
+  if (typeof id === "string" && id !== "" && id.length <= ID_UNITS && isPlain(id)) return id;
+  throw new TypeError(`message.id must be a string of 1 to ${ID_UNITS} characters, not ${show(id)}`);
+}
+
+function timeOf(timestamp) {
+  if (timestamp == null) return new Date().toISOString();
+  if (typeof timestamp === "string" && Number.isFinite(Date.parse(timestamp))) return timestamp;
+  throw new TypeError(`message.timestamp must be a date as ISO 8601 writes it, not ${show(timestamp)}`);
 }
 
 function isBlock(block) {
@@ -64,12 +70,12 @@ function isBlock(block) {
 /** Adds the fields that only some messages have. */
 function addRest(copy, { blocks, toolCalls, toolCallId, isError, original, agentFields }) {
   for (const [name, list] of Object.entries({ blocks, toolCalls })) {
-    if (list !== undefined && !Array.isArray(list)) throw new TypeError(`message.${name} must be an array`);
+    if (list != null && !Array.isArray(list)) throw new TypeError(`message.${name} must be an array`);
   }
   // Blocks without images add nothing to `content`.
   if (blocks?.some((block) => block?.type !== "text")) copy.blocks = jsonCopy("blocks", blocks);
-  if (toolCalls !== undefined) copy.toolCalls = jsonCopy("toolCalls", toolCalls);
-  if (toolCallId !== undefined) copy.toolCallId = String(toolCallId);
+  if (toolCalls != null) copy.toolCalls = jsonCopy("toolCalls", toolCalls);
+  if (toolCallId != null) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
   for (const [name, value] of Object.entries({ original, agentFields })) {
     if (typeof value === "object" && value !== null) copy[name] = jsonCopy(name, value);
