@@ -101,13 +101,6 @@ impl Index {
         self.slots.get(self.slot(arena, bytes).0).map(|slot| slot.1).filter(|&id| id != NONE)
     }
 
-    /// Reads what a lookup of `bytes` reads first. Called some lookups ahead, so that the waits for memory overlap.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, arena: &Arena, bytes: &[u8]) {
-        let slot = self.slots.get(spread(xxh3_64_with_seed(bytes, self.seed), self.slots.len()));
-        std::hint::black_box(slot.and_then(|slot| arena.get(slot.1)?.first()));
-    }
-
     /// Adds a token of the arena. Returns another token that has the same bytes.
     pub(crate) fn put(&mut self, arena: &Arena, id: u32) -> Option<u32> {
         let bytes = arena.get(id)?;

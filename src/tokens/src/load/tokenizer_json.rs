@@ -276,10 +276,6 @@ impl Vocab {
         let index = index(written, |_| true)?;
         let (mut both, mut last) = (String::new(), 0);
         let found = merges.iter().enumerate().map(|(at, Halves(left, right))| {
-            if let Some(Halves(left, right)) = merges.get(at + AHEAD) {
-                index.prefetch(written, left.as_bytes());
-                index.prefetch(written, right.as_bytes());
-            }
             let id = |token: &str| {
                 let unknown = || format!("{} is not in the vocabulary", shown(token));
                 let id = index.get(written, token.as_bytes());
@@ -320,9 +316,6 @@ impl Vocab {
 fn shown(text: &str) -> String {
     format!("token {:?}", text.chars().take(SHOWN).collect::<String>())
 }
-
-/// Merges between a prefetch and its lookup.
-const AHEAD: usize = 8;
 
 /// Characters shown of a token.
 const SHOWN: usize = 60;
