@@ -18,7 +18,8 @@ struct RowState {
     is_kept: bool,
 }
 
-/// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes.
+/// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes. Where nothing is worth it, the marker
+/// line stays alone.
 #[must_use]
 pub fn choose(sent: &Sent, held: &Held, index: &CoverageIndex, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
@@ -36,26 +37,12 @@ pub fn choose(sent: &Sent, held: &Held, index: &CoverageIndex, price: f64) -> Op
     let worth: Vec<f64> = held.numbers.iter().map(|&number| index.loss(number, 1)).collect();
     let text = Text { layout, names: sent.message.traits.identifiers.len(), worth: &worth };
     text.keep(&mut rows, price);
+    // The host's own head and tail are shown once before they go, unless a limit demands more.
+    if sent.form() == Form::Whole && price.is_finite() {
+        text.keep_ends(&mut rows);
+    }
     mend(&mut rows, layout);
-    if rows.iter().all(|row| row.is_kept) {
-        return None;
-    }
-    if rows.iter().all(|row| !row.is_kept) {
-        return marker_alone(sent);
-    }
-    Some(finish(sent, held, index, text, &rows))
-}
-
-/// The cut that leaves nothing of a result but its marker line; `None` where it cannot be cut by line.
-#[must_use]
-pub fn marker_alone(sent: &Sent) -> Option<KeptLines> {
-    let layout = sent.message.traits.layout.as_ref()?;
-    Some(KeptLines {
-        tokens: (beside(sent, layout) + layout.sizes().marker as usize) as u32,
-        keeps: Box::default(),
-        rows: Box::default(),
-        numbers: Box::default(),
-    })
+    rows.iter().any(|row| !row.is_kept).then(|| finish(sent, held, index, text, &rows))
 }
 
 /// A text and what its message shows, by place: names first, then lines.
@@ -81,16 +68,22 @@ impl<'a> Text<'a> {
 
     /// Keeps the rows whose line and names, as far as no kept row before shows them, are worth their tokens.
     fn keep(self, rows: &mut [RowState], price: f64) {
-        let (count, sizes) = (self.layout.rows().len(), self.layout.sizes());
-        let (head, tail) = (sizes.least_head as usize, sizes.least_tail as usize);
         let mut left = self.worth.to_vec();
         for row in rows {
             let places = || self.names_of(row.at).chain(self.line_of(row.at));
             let worth: f64 = places().filter_map(|place| left.get(place)).sum();
-            row.is_kept = row.at < head || row.at + tail >= count || worth >= price * row.tokens.max(1.0);
+            row.is_kept = worth >= price * row.tokens.max(1.0);
             if row.is_kept {
                 places().for_each(|place| left.get_mut(place).into_iter().for_each(|worth| *worth = 0.0));
             }
+        }
+    }
+
+    /// Keeps the least head and tail.
+    fn keep_ends(self, rows: &mut [RowState]) {
+        let (count, sizes) = (self.layout.rows().len(), self.layout.sizes());
+        for row in rows {
+            row.is_kept |= row.at < sizes.least_head as usize || row.at + sizes.least_tail as usize >= count;
         }
     }
 }
@@ -126,9 +119,15 @@ fn finish(sent: &Sent, held: &Held, index: &CoverageIndex, text: Text<'_>, rows:
     }
     numbers.sort_unstable();
     numbers.dedup();
-    let tokens = layout.tokens_of(tokens) + marker_tokens(layout, &kept);
+    let sizes = layout.sizes();
+    let shown = if kept.is_empty() {
+        sizes.marker as usize
+    } else {
+        layout.tokens_of(tokens) + marker_tokens(layout, &kept)
+    };
+    let beside = sent.message.tokens.saturating_sub(sizes.text as usize);
     KeptLines {
-        tokens: (beside(sent, layout) + tokens) as u32,
+        tokens: (beside + shown) as u32,
         keeps: keeps.into(),
         rows: kept.into(),
         numbers: numbers.into(),
@@ -146,11 +145,6 @@ fn cause_of(index: &CoverageIndex, worths: &[(u32, f64)]) -> Keep {
     }
     let most = sums.into_iter().filter(|(sum, _)| *sum > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
     most.map_or(Keep::ShortGap, |(_, keep)| keep)
-}
-
-/// Tokens of what a message shows beside its text.
-fn beside(sent: &Sent, layout: &Layout) -> usize {
-    sent.message.tokens.saturating_sub(layout.sizes().text as usize)
 }
 
 /// Tokens of the markers around these lines.

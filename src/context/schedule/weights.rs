@@ -24,22 +24,22 @@ impl Forgetting {
 // What a loss costs. One use of a name is the unit.
 
 /// A name that only tools have shown: nothing else could bring it back.
-pub const NEW_NAME: Forgetting = Forgetting { worth: 0.45, half_life: 16.0 };
+pub const NEW_NAME: Forgetting = Forgetting { worth: 0.307, half_life: 16.0 };
 /// A name that the model has used once. It rises with the square root of its uses.
-pub const USED_NAME: Forgetting = Forgetting { worth: 0.17, half_life: 30.0 };
-/// A line that the model wrote, if it wrote no other with it. It falls with the fourth root of their number: an exponent of
-/// 0.3 was fitted.
-pub const OWN_LINE: Forgetting = Forgetting { worth: 1.25, half_life: 9.0 };
-/// A line of a file that the model read, by the lines shown with it, where all edits are made from memory. Its age runs from
-/// the first edit of anything after it was read: an agent that reads thirty files and then edits them remembers the first
-/// as well as the last.
-pub const READ_LINE: Forgetting = Forgetting { worth: 3.1, half_life: 18.0 };
+pub const USED_NAME: Forgetting = Forgetting { worth: 0.122, half_life: 30.0 };
+/// A line of a file that the model wrote, alone. It falls with the fourth root of the lines beside it: an exponent of 0.3 was
+/// fitted.
+pub const OWN_LINE: Forgetting = Forgetting { worth: 0.922, half_life: 9.0 };
+/// A line of a file that the model read, alone, where all edits are made from memory. It falls with the lines beside it, too. Its
+/// age runs from the first edit of anything after it was read: an agent that reads thirty files and then edits them remembers
+/// the first as well as the last.
+pub const READ_LINE: Forgetting = Forgetting { worth: 2.58, half_life: 18.0 };
 /// A UTF-16 code unit of a line that the model wrote, for the answers that copy it.
-pub const WRITTEN_UNIT: Forgetting = Forgetting { worth: 0.001, half_life: 70.0 };
+pub const WRITTEN_UNIT: Forgetting = Forgetting { worth: 0.000_753, half_life: 70.0 };
 /// A UTF-16 code unit of any other line, for the answers that copy it.
-pub const SHOWN_UNIT: Forgetting = Forgetting { worth: 0.0005, half_life: 12.0 };
+pub const SHOWN_UNIT: Forgetting = Forgetting { worth: 0.000_377, half_life: 12.0 };
 /// The agent's sight of one of its own calls: what it did, and in which order.
-pub const OWN_CALL: f64 = 0.6;
+pub const OWN_CALL: f64 = 0.714;
 
 // Signs that a session gives of how its agent edits.
 
@@ -65,6 +65,8 @@ pub const REMOVABLE_SHARE: f64 = 0.3;
 pub const LOW_WATER: f64 = 0.5;
 /// The same share of the budget where people's words have to go: every cut of them rewrites all that is left.
 pub const WORDS_WATER: f64 = 0.3;
+/// Share of a limit's room that the newest messages and results have for being new: in a small window they would be all of it.
+pub const NEWEST_SHARE: f64 = 0.5;
 /// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.
 pub const FULL_SHARE: f64 = 0.95;
 /// Share of a limit that a batch must leave free to make room for several calls, and by which a context grows before a batch

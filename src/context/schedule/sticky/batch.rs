@@ -16,7 +16,7 @@ use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
 use crate::context::schedule::verdict::Verdict;
 use crate::context::schedule::weights::{
-    FULL_SHARE, LOW_WATER, OWN_CALL, PRICE_STEP, PRICE_STEPS, WORDS_WATER,
+    FULL_SHARE, LOW_WATER, NEWEST_SHARE, OWN_CALL, PRICE_STEP, PRICE_STEPS, WORDS_WATER,
 };
 use crate::context::traits::lines::Layout;
 use crate::context::transcript::{Body, Message};
@@ -113,16 +113,20 @@ impl Sticky {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// What a batch spares for being new: as many messages and results as the host says. Where a limit bites, worth alone tells
-    /// what stays of what stands before the last group.
+    /// What a batch spares for being new: as many messages and results as the host says. Where a limit bites and they fill its
+    /// room, worth alone tells what stays of what stands before the last group.
     fn newest(&self) -> Newest {
-        if self.is_reported() && self.context() > self.limit() {
+        let old = tool_results::old(&self.account, &self.limits);
+        let results = old.last().map_or(0, |newest| newest + 1);
+        let messages = window::tail_start(&self.account, &self.limits);
+        let (estimate, limit) = (self.estimate(), self.limit());
+        let new = estimate.scale * self.account.size_since(messages.min(results)).cl100k as f64;
+        let is_full = self.context() > limit && new > NEWEST_SHARE * (limit - estimate.base);
+        if self.is_reported() && is_full {
             let last = self.account.last_group();
             return Newest { messages: last, results: last };
         }
-        let old = tool_results::old(&self.account, &self.limits);
-        let results = old.last().map_or(0, |newest| newest + 1);
-        Newest { messages: window::tail_start(&self.account, &self.limits), results }
+        Newest { messages, results }
     }
 
     /// Tries a batch out and takes it back.
@@ -235,18 +239,12 @@ impl Sticky {
             let must_show =
                 most.is_infinite() && self.account.group(start).any(|index| self.shows_ends(index));
             for index in self.account.group(start).collect::<Vec<_>>() {
-                let rungs: &[Rung] = match index {
-                    _ if states.keeps(index) => &[],
-                    _ if thinking.binary_search(&index).is_ok() => &[Rung::Edit],
-                    _ if index >= newest.results || !self.is_shortenable(index) => &[],
-                    _ if must_show => &[Rung::Edit, Rung::Lines],
-                    _ => &[Rung::Edit, Rung::Lines, Rung::Marker],
-                };
-                for &rung in rungs {
-                    if estimate.tokens(self.account.sent()) <= most {
-                        return;
-                    }
-                    self.take_step(rung, index, price, goal);
+                if estimate.tokens(self.account.sent()) <= most {
+                    return;
+                }
+                let may_be_cut = index < newest.results && self.is_shortenable(index);
+                if !states.keeps(index) && (may_be_cut || thinking.binary_search(&index).is_ok()) {
+                    self.take_step(index, price, goal);
                 }
             }
             let saved = self.account.group(start).filter_map(|index| self.account.row(index));
@@ -278,23 +276,21 @@ impl Sticky {
     }
 
     /// Takes a step down if it loses at most `price` for each token that it saves.
-    fn take_step(&mut self, rung: Rung, index: usize, price: f64, goal: &Goal) {
+    fn take_step(&mut self, index: usize, price: f64, goal: &Goal) {
         let Some((row, held)) = self.at(index) else { return };
-        let Some(rest) = self.rest(rung, row, held, price) else { return };
+        let Some(rest) = self.rest(row, held, price) else { return };
         let Some(saved) = row.tokens().checked_sub(rest.tokens).filter(|&saved| saved > 0) else { return };
-        if self.loss_between(held.shown(row), &rest.shows) > price * saved as f64 {
+        let loss = self.loss_between(held.shown(row), &rest.shows);
+        if loss > price * saved as f64 || self.undershoots(saved as f64, goal) {
             return;
         }
         let (layer, reason) = match row.message.assistant() {
             Some(_) => (Layer::Thinking, Reason::OldThinking),
             None => (Layer::ToolResults, self.why(held)),
         };
-        if self.undershoots(saved as f64, goal) {
-            return;
-        }
         self.show_anew(&[index], |account| match rest.lines {
             Some(lines) => account.keep_lines(index, lines, layer, reason),
-            None => account.set(index, rest.form, layer, reason),
+            None => account.set(index, Form::Edited, layer, reason),
         });
     }
 
@@ -303,21 +299,20 @@ impl Sticky {
         goal.is_exact && self.context() - self.estimate().scale * saved < FULL_SHARE * goal.ladder
     }
 
-    /// The rest that a rung leaves of a message; `None` where it takes nothing.
-    fn rest(&self, rung: Rung, row: &Row, held: &Held, price: f64) -> Option<Rest> {
-        let has_lines = row.message.traits.layout.is_some();
-        match rung {
-            Rung::Edit if matches!(row.form(), Form::Whole | Form::Cut(_)) && !has_lines => {
-                let (form, shows) = (Form::Edited, held.kept.as_deref()?.to_vec());
-                Some(Rest { form, lines: None, tokens: row.tokens_as(form), shows })
+    /// The rest of a message one rung down: the lines that are worth their tokens, else its edited form.
+    fn rest(&self, row: &Row, held: &Held, price: f64) -> Option<Rest> {
+        match (&row.message.traits.layout, row.form()) {
+            (Some(_), Form::Whole | Form::Cut(_) | Form::Lines(_)) => {
+                let lines = line_cuts::choose(row, held, &self.index, price)?;
+                Some(Rest {
+                    tokens: lines.tokens as usize,
+                    shows: lines.numbers.to_vec(),
+                    lines: Some(lines),
+                })
             }
-            Rung::Lines | Rung::Marker if is_shown_by_line(row) => {
-                let lines = match rung {
-                    Rung::Marker => line_cuts::marker_alone(row)?,
-                    _ => line_cuts::choose(row, held, &self.index, price)?,
-                };
-                let (tokens, shows) = (lines.tokens as usize, lines.numbers.to_vec());
-                Some(Rest { form: Form::Lines(lines.tokens), lines: Some(lines), tokens, shows })
+            (None, Form::Whole | Form::Cut(_)) => {
+                let shows = held.kept.as_deref()?.to_vec();
+                Some(Rest { tokens: row.tokens_as(Form::Edited), shows, lines: None })
             }
             _ => None,
         }
@@ -416,28 +411,11 @@ struct Goal {
     is_exact: bool,
 }
 
-/// True of a tool result that is not down to its marker line or its first and last lines.
-fn is_shown_by_line(row: &Row) -> bool {
-    matches!(row.form(), Form::Whole | Form::Cut(_) | Form::Lines(_))
-}
-
-/// The rungs of the ladder above the last, on which the group goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rung {
-    /// Strip thinking, or shorten a tool result that no line can be cut from.
-    Edit,
-    /// Keep only those lines of a tool result that are worth their tokens.
-    Lines,
-    /// Keep nothing of a tool result but its marker line: what the agent did stays in view.
-    Marker,
-}
-
 /// The rest of a message after a step down.
 struct Rest {
-    form: Form,
-    /// The lines, where it is cut by line.
-    lines: Option<KeptLines>,
     tokens: usize,
     /// The numbers of what it shows.
     shows: Vec<u32>,
+    /// The lines, where it is cut by line.
+    lines: Option<KeptLines>,
 }
