@@ -39,7 +39,7 @@ test("what an edit will have to quote stays where a log goes", async () => {
   const path = "src/parser.rs";
   const read = ["read", { path }, rows("field", 120)];
   const edit = ["edit", { path, oldText: rows("field", 1), newText: rows("state", 1) }, "done"];
-  const sent = await sentOf(session([...logs.slice(0, 15), read, edit, ...logs.slice(15)]), { economy: 100 });
+  const sent = await sentOf(session([...logs.slice(0, 15), read, edit, ...logs.slice(15)]), { economy: 130 });
   const left = (call) => (resultOf(sent, call) ? textOf(resultOf(sent, call)).length : 0);
   assert.ok(left(15) > left(14), "the file outlives the log before it");
 });

@@ -65,8 +65,6 @@ pub const REMOVABLE_SHARE: f64 = 0.3;
 pub const LOW_WATER: f64 = 0.5;
 /// The same share of the budget where people's words have to go: every cut of them rewrites all that is left.
 pub const WORDS_WATER: f64 = 0.3;
-/// Share of a limit's room that the newest messages and results have for being new: in a small window they would be all of it.
-pub const NEWEST_SHARE: f64 = 0.5;
 /// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.
 pub const FULL_SHARE: f64 = 0.95;
 /// Share of a limit that a batch must leave free to make room for several calls, and by which a context grows before a batch

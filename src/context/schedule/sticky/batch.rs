@@ -16,7 +16,7 @@ use crate::context::schedule::held::Held;
 use crate::context::schedule::line_cuts;
 use crate::context::schedule::verdict::Verdict;
 use crate::context::schedule::weights::{
-    FULL_SHARE, LOW_WATER, NEWEST_SHARE, OWN_CALL, PRICE_STEP, PRICE_STEPS, WORDS_WATER,
+    FULL_SHARE, LOW_WATER, OWN_CALL, PRICE_STEP, PRICE_STEPS, WORDS_WATER,
 };
 use crate::context::traits::lines::Layout;
 use crate::context::transcript::{Body, Message};
@@ -113,20 +113,16 @@ impl Sticky {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// What a batch spares for being new: as many messages and results as the host says. Where a limit bites and they fill its
-    /// room, worth alone tells what stays of what stands before the last group.
+    /// What a batch spares for being new: as many messages and results as the host says. Where a limit bites, worth alone tells
+    /// what stays of what stands before the last group.
     fn newest(&self) -> Newest {
-        let old = tool_results::old(&self.account, &self.limits);
-        let results = old.last().map_or(0, |newest| newest + 1);
-        let messages = window::tail_start(&self.account, &self.limits);
-        let (estimate, limit) = (self.estimate(), self.limit());
-        let new = estimate.scale * self.account.size_since(messages.min(results)).cl100k as f64;
-        let is_full = self.context() > limit && new > NEWEST_SHARE * (limit - estimate.base);
-        if self.is_reported() && is_full {
+        if self.is_reported() && self.context() > self.limit() {
             let last = self.account.last_group();
             return Newest { messages: last, results: last };
         }
-        Newest { messages, results }
+        let old = tool_results::old(&self.account, &self.limits);
+        let results = old.last().map_or(0, |newest| newest + 1);
+        Newest { messages: window::tail_start(&self.account, &self.limits), results }
     }
 
     /// Tries a batch out and takes it back.
