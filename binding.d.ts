@@ -25,6 +25,8 @@ export declare class Conversation {
   plan(splice: Splice, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
+  /** Says that the message at `answer` of its list, if it is one, came to the last call of `other`. */
+  follow(other: Conversation, answer: number): void
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
 }
@@ -177,8 +179,11 @@ export interface Splice {
   inserted: number
   /** New messages behind all. */
   added: number
-  /** True if the messages that are left are those of another conversation now: nothing was sent in it. */
-  startsOver: boolean
+  /**
+   * Set if the messages that are left are those of another conversation now, in which nothing was sent: the position at which
+   * the answer to the last call stands, if it came.
+   */
+  startsOver?: number
 }
 
 /** Writes the tokens that did not fit at the last call of `encode`. */

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTransformContext } from "../index.js";
+import { countTokens, createTransformContext } from "../index.js";
 import { brokenRules } from "./support/request-rules.mjs";
 import { dice } from "./support/transcripts.mjs";
 
@@ -103,7 +103,6 @@ test("an aborted call leaves nothing behind", async () => {
 
 /** The events of `calls` steps of an agent, where `given` makes the host's list of each step. */
 async function played(given, { contextWindow = 200_000, steps = 160, before = async () => {} } = {}) {
-  const { countTokens } = await import("../index.js");
   const told = [];
   const hook = createTransformContext({
     contextWindow,
@@ -172,99 +171,162 @@ test("a conversation with ids like another's keeps its own language", async () =
   assert.ok(sent.includes("lines omitted") && !sent.includes("已省略"));
 });
 
-/** A host with several conversations on one hook. */
+/** Calls of the loop; more by PI_STRATA_INTERLEAVED_CALLS, others by PI_STRATA_FIRST, the seed of the first host. */
+const CALLS = Number(process.env.PI_STRATA_INTERLEAVED_CALLS ?? 10_000);
+const FIRST = Number(process.env.PI_STRATA_FIRST ?? 1);
+const CALLS_PER_HOST = 120;
+/** Reports of a conversation before its estimate is held to the provider's count. */
+const REPORTS = 3;
+
+const PROVIDER = { base: 500, scale: 1.2 };
+const COPIES = {
+  none: (list) => list.slice(),
+  copies: (list) => structuredClone(list),
+  timeless: (list) => structuredClone(list).map(({ timestamp, ...message }) => message),
+};
+
+/** A host with conversations on one hook, and of each family of branches another hook of its own. */
 class Host {
   #roll;
-  #copies;
+  #options;
+  #hook;
+  #given;
+  #isOwn;
+  #events = [];
   #made = 0;
+  #talks;
+  calls = 0;
 
   constructor(roll) {
     this.#roll = roll;
-    this.#copies = roll(3) === 0;
-    const schedule = roll(4) === 0 ? "everyCall" : "sticky";
-    this.hook = createTransformContext({
-      contextWindow: [4000, 8000, 20_000][roll(3)],
+    const pick = (items) => items[roll(items.length)];
+    const copies = pick(["none", "none", "copies", "timeless"]);
+    this.#isOwn = copies === "none";
+    this.#given = COPIES[copies];
+    this.#options = {
+      contextWindow: pick([4000, 8000, 20_000]),
       reserveTokens: 500,
-      schedule,
-    });
-    this.lists = Array.from({ length: 1 + roll(5) }, (_, i) => [user(roll(2) === 0 ? "go" : `task ${i}`)]);
+      schedule: pick(["sticky", "sticky", "everyCall"]),
+    };
+    const onEvent = (event) => this.#events.push(event);
+    this.#hook = createTransformContext({ ...this.#options, onEvent });
+    this.#talks = Array.from({ length: pick([1, 2, 3, 5, 10, 40, 300]) }, (_, i) => this.#talk(i));
   }
 
-  text(most) {
-    return Array.from(
-      { length: 1 + this.#roll(most) },
-      () => `line ${this.#roll(99)} of src/file${this.#roll(9)}.ts`,
-    ).join("\n");
+  #talk(i) {
+    const family = { hook: createTransformContext(this.#options), isAlike: this.#isOwn };
+    return { list: [user(this.#roll(2) === 0 ? "go" : `task ${i}`)], family, usage: undefined };
   }
 
-  step(list) {
+  #text(most) {
+    const line = () => `line ${this.#roll(99)} of src/file${this.#roll(9)}.ts`;
+    return Array.from({ length: 1 + this.#roll(most) }, line).join("\n");
+  }
+
+  #step({ list, usage }) {
     const ids = Array.from({ length: this.#roll(4) }, (_, i) => `call_${list.length}_${i}`);
-    const blocks = this.#roll(3) === 0 ? [thought(this.text(9))] : [];
-    if (ids.length > 0)
-      list.push(calls(ids, this.text(20), blocks), ...ids.map((id) => result(id, this.text(60))));
-    else list.push(says(this.text(5)), user(this.text(4)));
+    const blocks = this.#roll(3) === 0 ? [thought(this.#text(9))] : [];
+    const said = ids.length > 0 ? calls(ids, this.#text(20), blocks) : says(this.#text(5));
+    const isTold = list.length === 1 || this.#roll(8) > 0;
+    list.push({ ...said, usage: isTold ? usage : {} });
+    if (ids.length > 0) list.push(...ids.map((id) => result(id, this.#text(60))));
+    else list.push(user(this.#text(4)));
   }
 
   /** Goes back to a place, and answers anew what is open there. */
-  back(list) {
+  #back(list) {
     const kept = list.slice(0, 1 + this.#roll(list.length));
     const at = kept.findLastIndex(({ role }) => role === "assistant");
     const open = at < 0 ? [] : kept[at].content.flatMap(({ type, id }) => (type === "toolCall" ? [id] : []));
     const answered = new Set(kept.slice(at + 1).map(({ toolCallId }) => toolCallId));
-    return [...kept, ...open.filter((id) => !answered.has(id)).map((id) => result(id, this.text(60)))];
+    return [...kept, ...open.filter((id) => !answered.has(id)).map((id) => result(id, this.#text(60)))];
   }
 
+  #edited(list) {
+    const at = list.findIndex(({ role }) => role === "toolResult");
+    const content = [{ type: "text", text: `[pruned] ${this.#made++}` }];
+    return at < 0 ? list : list.with(at, { ...list[at], content });
+  }
+
+  #compacted(list) {
+    const at = list.findIndex(({ role }, index) => index > list.length / 2 && role === "assistant");
+    const summary = { role: "compactionSummary", summary: this.#text(4), tokensBefore: 9, ...stamp() };
+    return at < 0 ? list : [summary, ...list.slice(at)];
+  }
+
+  /** The host's next move in one of its conversations. */
   async act() {
-    const which = this.#roll(this.lists.length);
-    let list = this.lists[which];
-    switch (this.#roll(8)) {
+    let talk = this.#talks[this.#roll(this.#talks.length)];
+    const { family } = talk;
+    switch (this.#roll(12)) {
       case 0:
-        list = this.back(list);
+        talk.list = this.#back(talk.list);
         break;
       case 1:
-        if (this.lists.length < 12) this.lists.push(this.back(list));
+        talk = { ...talk, list: this.#back(talk.list) };
+        if (this.#talks.length < 300) this.#talks.push(talk);
         break;
-      case 2: {
-        const controller = new AbortController();
-        const pending = this.hook(this.#given(list), controller.signal);
-        for (let i = this.#roll(40); i > 0; i -= 1) await null;
-        controller.abort();
-        await pending;
+      case 2:
+        family.isAlike = false;
+        await this.#stopped(talk.list);
+        if (this.#roll(2) === 0) talk.list = this.#edited(talk.list);
         break;
-      }
-      case 3: {
-        const at = list.findIndex(({ role }) => role === "toolResult");
-        if (at >= 0)
-          list = list.with(at, {
-            ...list[at],
-            content: [{ type: "text", text: `[pruned] ${this.#made++}` }],
-          });
+      case 3:
+        talk.list = this.#edited(talk.list);
         break;
-      }
       case 4:
-        await assertSound(this.hook, this.#given([...list, user("a side question")]));
+        family.isAlike = false;
+        await this.#call([...talk.list, user("a side question")], family);
         break;
-      case 5: {
-        const at = list.findIndex(({ role }, index) => index > list.length / 2 && role === "assistant");
-        const summary = { role: "compactionSummary", summary: this.text(4), tokensBefore: 9, ...stamp() };
-        if (at > 0) list = [summary, ...list.slice(at)];
+      case 5:
+        family.isAlike = false;
+        talk.list = this.#compacted(talk.list);
         break;
-      }
       default:
     }
-    await assertSound(this.hook, this.#given(list));
-    this.step(list);
-    this.lists[which] = list;
+    talk.usage = await this.#call(talk.list, family);
+    this.#step(talk);
   }
 
-  #given(list) {
-    return this.#copies ? structuredClone(list) : list.slice();
+  async #stopped(list) {
+    const controller = new AbortController();
+    const pending = this.#hook(this.#given(list), controller.signal);
+    for (let i = this.#roll(40); i > 0; i -= 1) await null;
+    controller.abort();
+    await pending;
+  }
+
+  /** The usage that the provider reports. */
+  async #call(list, family) {
+    this.calls += 1;
+    this.#events = [];
+    const given = this.#given(list);
+    const sent = await this.#hook(given);
+    assert.deepEqual(brokenRules(sent, given), []);
+    const reports = list.filter(({ usage }) => usage?.input > 0).length;
+    if (family.isAlike) {
+      const alone = await family.hook(given);
+      // Before a report of its own a conversation goes by what the hook knows.
+      if (reports > 0 || this.#options.schedule === "everyCall") assert.deepEqual(sent, alone, "as alone");
+    }
+    const tokens = Math.round(PROVIDER.base + PROVIDER.scale * countTokens(sent));
+    const isSaid = this.#events.some(({ type }) => type === "contextOverflow");
+    const { tokensAfter } = this.#events.find(({ type }) => type === "transformed");
+    const isOver = tokens > this.#options.contextWindow && reports >= REPORTS && !isSaid;
+    assert.ok(!isOver, `${tokens} tokens, estimated ${tokensAfter}`);
+    return { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 5 };
   }
 }
 
-test("many conversations on one hook, whatever their hosts do, send requests that are whole", async () => {
-  for (let seed = 1; seed <= 40; seed += 1) {
+test(`${CALLS} calls in many conversations on one hook are whole, and as on a hook of their own`, async () => {
+  for (let seed = FIRST, made = 0; made < CALLS; seed += 1) {
     const host = new Host(dice(seed));
-    for (let act = 0; act < 60; act += 1) await host.act();
+    try {
+      while (host.calls < CALLS_PER_HOST) await host.act();
+    } catch (error) {
+      error.message = `seed ${seed}, call ${host.calls}: ${error.message}`;
+      throw error;
+    }
+    made += host.calls;
   }
 });

@@ -68,10 +68,11 @@ class Conversation {
   }
 
   /**
-   * The plan for `list` under these terms; undefined if `call` was cancelled, and then nothing of it stays. Rejects where it cannot be read or planned. `shared` is what the list shares with `target`; `startsOver` if it is
-   * another conversation with the same messages. A plan that is not applied needs no texts twice.
+   * The plan for `list` under these terms; undefined if `call` was cancelled, and then nothing of it stays. Rejects where it cannot
+   * be read or planned. `shared` is what the list shares with `target`. `startsOver` is set if it is another conversation with the
+   * same messages: the position of the answer to the last call. A plan that is not applied needs no texts twice.
    */
-  async plan(list, terms, call, { shared, startsOver = false, needsNoTexts = false }) {
+  async plan(list, terms, call, { shared, startsOver, needsNoTexts = false }) {
     const change = this.#changeTo(list, shared);
     const last = this.#last;
     if (!change.isChanged && last !== undefined && isEqual(terms, this.#terms)) {
@@ -124,9 +125,15 @@ class Conversation {
     return this.#made[index]?.text;
   }
 
-  /** True if `list` holds most of its messages, up to the newest ones. */
-  isMostlyIn(list) {
-    return this.#keptIn(list, 0, this.target).kept > this.target.length / 2;
+  /** The number of its messages, up to the newest ones, that stand in `list` up to `end`. */
+  keptIn(list) {
+    const { kept, end } = this.#keptIn(list, 0, this.target);
+    return { kept, end, isMost: kept > this.target.length / 2 };
+  }
+
+  /** Another conversation made the last call, if the message at `answer` came to that. */
+  follow(other, answer) {
+    this.#native.follow(other.#native, answer);
   }
 
   /**

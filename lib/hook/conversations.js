@@ -1,7 +1,14 @@
 // The conversations of one hook. A list goes on in the one with which it shares the longest beginning.
 "use strict";
 
-const { NEW_MESSAGES, isAnswer, isSameMessage, isSystem, sharedBeginning } = require("./values.js");
+const {
+  NEW_MESSAGES,
+  isAnswer,
+  isSameMessage,
+  isSummary,
+  isSystem,
+  sharedBeginning,
+} = require("./values.js");
 
 /** Conversations that are compared with a list, the latest. */
 const MOST = 256;
@@ -26,20 +33,33 @@ class Conversations {
     let best;
     for (const conversation of this.#alive().reverse()) {
       const { target } = conversation;
-      if (best !== undefined && !mayShareMore(target, list, best)) continue;
-      const shared = sharedBeginning(target, list);
-      const more = shared.own - (best?.own ?? 0) || shared.end - (best?.end ?? 0);
-      if (more > 0) best = { ...shared, conversation, target };
+      if (best !== undefined && !mayShareAsMuch(target, list, best)) continue;
+      const shared = { ...sharedBeginning(target, list), conversation, target };
+      if (isBetter(shared, best, list)) best = { ...shared, leavesAnswer: leavesAnswer(list, shared) };
     }
-    if (best === undefined) return undefined;
-    const left = best.target.findLast(isAnswer);
-    const leavesAnswer = left !== undefined && !holds(list, best, left);
-    return { ...best, leavesAnswer, isAnswered: best.target.slice(0, best.knownEnd).some(isAnswer) };
+    return best && { ...best, isAnswered: best.target.slice(0, best.knownEnd).some(isAnswer) };
   }
 
-  /** The latest conversation of which `list` holds most, though it begins otherwise. */
+  /** The latest conversation whose newest messages stand in `list`, though that begins otherwise, and how many of them. */
   thatIsLeftIn(list) {
-    return this.#alive().findLast((conversation) => conversation.isMostlyIn(list));
+    const alive = this.#alive().reverse();
+    const left = alive.map((conversation) => ({ conversation, ...conversation.keptIn(list) }));
+    const found = left.find(({ isMost }) => isMost) ?? left.find(({ kept }) => kept > 0);
+    return found ?? this.#onlyOne(list);
+  }
+
+  /**
+   * The only conversation, if `list` begins with a summary, or its first answer came after the last call: a compaction may leave
+   * no message. What it left is given up.
+   */
+  #onlyOne(list) {
+    const [conversation, ...others] = this.#alive();
+    if (conversation === undefined || others.length > 0) return undefined;
+    const answer = list.findIndex(isAnswer);
+    const isLater = list[answer]?.timestamp >= conversation.target.at(-1)?.timestamp;
+    if (!isLater && !isSummary(list.find((message) => !isSystem(message)))) return undefined;
+    this.forget(conversation);
+    return { conversation, end: isLater ? answer : list.length, isMost: false };
   }
 
   /** Keeps a conversation that is at `list` as the latest. `isOwn` if the host handed the same messages in before. */
@@ -65,19 +85,26 @@ class Conversations {
   }
 }
 
-/** False if a look at two places tells that `list` shares no more with `target` than with the best one so far. */
-function mayShareMore(target, list, best) {
+/** False if a look at two places tells that `list` shares less with `target` than with the best one so far, or no more. */
+function mayShareAsMuch(target, list, best) {
   const is = (at) => Object.is(target[at], list[at]);
   if (isSystem(target[0]) || isSystem(list[0])) return true;
   if (best.own > 0 && !is(best.own - 1)) return false;
-  return is(best.own) || isSameMessage(target[best.end], list[best.end]);
+  return best.leavesAnswer || is(best.own) || isSameMessage(target[best.end], list[best.end]);
 }
 
-/** True if `list` has the newest answer of the conversation it shares a beginning with. */
-function holds(list, { knownEnd, target }, answer) {
-  const at = target.lastIndexOf(answer);
-  if (at < knownEnd || list.includes(answer)) return true;
-  return list.slice(-NEW_MESSAGES).some((message) => isSameMessage(answer, message));
+/** True if more is shared than with the best so far, or as much and no answer is left behind. */
+function isBetter(shared, best, list) {
+  const more = shared.own - (best?.own ?? 0) || shared.end - (best?.end ?? 0);
+  if (more !== 0 || shared.end === 0) return more > 0;
+  return best.leavesAnswer && !leavesAnswer(list, shared);
+}
+
+/** True if the newest answer of the conversation that `list` shares a beginning with is not in the list. */
+function leavesAnswer(list, { knownEnd, target }) {
+  const at = target.findLastIndex(isAnswer);
+  if (at < knownEnd || list.includes(target[at])) return false;
+  return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
 }
 
 module.exports = { Conversations };

@@ -245,12 +245,13 @@ class Hook {
       if (!leavesAnswer) this.#conversations.forget(conversation);
       return { conversation: this.#conversationFor(list) };
     }
-    const language = languageOf(this.#policy.options.marker, list);
     const left = this.#conversations.thatIsLeftIn(list);
-    const mayGoOn = left?.encoding === encoding && left?.language === language;
-    return left !== undefined && mayGoOn
-      ? { conversation: left, startsOver: true }
-      : { conversation: this.#conversationFor(list) };
+    const language = languageOf(this.#policy.options.marker, list);
+    const isAlike = left?.conversation.encoding === encoding && left?.conversation.language === language;
+    if (isAlike && left.isMost) return { conversation: left.conversation, startsOver: left.end };
+    const conversation = this.#conversationFor(list);
+    if (left !== undefined) conversation.follow(left.conversation, left.end);
+    return { conversation };
   }
 
   /** A conversation that counts as `list`'s model does and writes markers in its language. */

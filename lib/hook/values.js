@@ -114,6 +114,7 @@ const NEW_MESSAGES = 64;
 
 const isAnswer = (message) => message?.role === "assistant";
 const isSystem = (message) => message?.role === "system";
+const isSummary = (message) => message?.role === "compactionSummary" || message?.role === "branchSummary";
 const isUser = (message) => message?.role === "user";
 
 /** True if a message is another one or a copy of it, but for what was reported of it: that may come late. */
@@ -171,4 +172,13 @@ function isNewestUser(list, index) {
   return isUser(list[index]) && index + 1 < list.length && list.findLastIndex(isUser) === index;
 }
 
-module.exports = { NEW_MESSAGES, isAnswer, isSameMessage, isStale, isSystem, sharedBeginning, valuesOf };
+module.exports = {
+  NEW_MESSAGES,
+  isAnswer,
+  isSameMessage,
+  isStale,
+  isSummary,
+  isSystem,
+  sharedBeginning,
+  valuesOf,
+};

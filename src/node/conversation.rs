@@ -80,8 +80,9 @@ pub struct Splice {
     pub inserted: u32,
     /// New messages behind all.
     pub added: u32,
-    /// True if the messages that are left are those of another conversation now: nothing was sent in it.
-    pub starts_over: bool,
+    /// Set if the messages that are left are those of another conversation now, in which nothing was sent: the position at which
+    /// the answer to the last call stands, if it came.
+    pub starts_over: Option<u32>,
 }
 
 /// The host's word on its model at a call, and how the plan is wanted.
@@ -203,7 +204,22 @@ impl Conversation {
     #[napi]
     pub fn withdraw(&self) -> Result<()> {
         guarded(|| {
-            self.state.lock().conversation.withdraw(&mut self.lessons.lock());
+            self.state.lock().conversation.withdraw();
+            Ok(())
+        })
+    }
+
+    /// Says that the message at `answer` of its list, if it is one, came to the last call of `other`.
+    #[napi]
+    pub fn follow(&self, other: &Conversation, answer: u32) -> Result<()> {
+        guarded(|| {
+            let is_comparable = Arc::ptr_eq(&self.lessons, &other.lessons);
+            let conversation = &mut self.state.lock().conversation;
+            if is_comparable {
+                conversation.follow(&other.state.lock().conversation, answer as usize);
+            } else {
+                conversation.follow_other_counts(answer as usize);
+            }
             Ok(())
         })
     }
@@ -240,8 +256,8 @@ impl State {
         let left = self.conversation.transcript().len().saturating_sub(cut);
         let unchanged = if removed > 0 || inserted > 0 { at } else { left };
         self.told.retain(|edit| edit.index < unchanged);
-        if starts_over {
-            self.conversation.start_over();
+        if let Some(answer) = starts_over {
+            self.conversation.start_over(answer as usize);
         }
         self.conversation.splice(left, cut, 0, Vec::new());
         self.conversation.splice(at, removed as usize, inserted as usize, newer);

@@ -13,6 +13,7 @@ use super::{Decision, Lessons, Mode};
 use crate::context::account::Account;
 use crate::context::transcript::{Message, Transcript};
 use crate::fault;
+use crate::tokens::estimate::Estimate;
 
 /// A conversation between two calls.
 #[derive(Clone, Debug)]
@@ -24,8 +25,46 @@ pub struct Conversation {
     has_lived: bool,
     /// Position of the first message that may not be the one the fold took in there.
     changed: usize,
-    /// The number of the last call among those of its hook.
-    open_call: Option<u64>,
+    /// The latest calls, the last one last. A host may go back to a list whose call was answered later.
+    calls: Vec<Call>,
+    /// The calls of another conversation that this one goes on from, and where the answer to its last one stands.
+    follows: Option<(Vec<Call>, usize)>,
+    /// The estimate that its reports, or those of that one, taught.
+    learned: Option<Estimate>,
+}
+
+/// Calls of a conversation that are remembered, the latest.
+const CALLS: usize = 8;
+
+/// A call that was planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The identity of the last message of its list.
+    last: Option<u128>,
+    sent: Sent,
+}
+
+/// The calls that answers of a list may have come to.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    latest: Vec<Call>,
+    /// Where the answer to the last one stands in another list.
+    answer: Option<usize>,
+}
+
+impl Calls {
+    /// The call whose list ended with the message before `at`.
+    fn before(&self, list: &Transcript, at: usize) -> Option<usize> {
+        let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
+        self.latest.iter().rposition(|call| call.last == before)
+    }
+
+    /// What was sent in the call that the message at `at` answers, `Some(None)` where nobody knows; `None` if no call is known.
+    pub fn sent(&self, list: &Transcript, at: usize) -> Option<Option<Sent>> {
+        let call = self.before(list, at).and_then(|place| self.latest.get(place));
+        let followed = || (self.answer == Some(at)).then(|| self.latest.last());
+        call.map(Some).or_else(followed).map(|call| call.map(|call| call.sent))
+    }
 }
 
 /// A rewritten list beside the messages that a fold took in.
@@ -56,7 +95,16 @@ impl Conversation {
     /// One that is met with this transcript.
     #[must_use]
     pub fn of(mode: Mode, transcript: Transcript) -> Self {
-        Self { mode, transcript, fold: None, has_lived: false, changed: usize::MAX, open_call: None }
+        Self {
+            mode,
+            transcript,
+            fold: None,
+            has_lived: false,
+            changed: usize::MAX,
+            calls: Vec::new(),
+            follows: None,
+            learned: None,
+        }
     }
 
     /// Its messages.
@@ -81,22 +129,26 @@ impl Conversation {
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
         let Self { mode, transcript, has_lived, .. } = self;
         let mut fold = self.fold.take();
-        // Another call of this conversation: the last one is answered, or was given up.
-        let open_call = self.open_call.take().filter(|_| fold.is_some());
-        if let Some(number) = open_call {
-            lessons.end(number);
-        }
         *has_lived &= fold.is_some();
         let changed = std::mem::replace(&mut self.changed, usize::MAX);
+        let calls = match self.follows.take() {
+            Some((latest, answer)) => Calls { latest, answer: Some(answer) },
+            None => Calls { latest: self.calls.clone(), answer: None },
+        };
         let mut unbound = 0..0;
         if let Some(before) = &mut fold {
             let account = &*before.schedule().parts().0;
-            if let Some(rewrite) = Rewrite::of(account, transcript, changed) {
+            if let Some(mut rewrite) = Rewrite::of(account, transcript, changed) {
                 // Of a list that was met as it stands and sent so, nothing is known that it does not tell.
                 let is_known = *has_lived || rewrite.answer.is_some() || before.schedule().has_edits();
                 if is_known {
-                    before.schedule().rewrite(transcript, &rewrite);
                     unbound = rewrite.unbound();
+                    let call = rewrite.answer.and_then(|at| calls.before(transcript, at));
+                    // The answer is to an earlier call than the last.
+                    if call.is_some_and(|call| call + 1 < calls.latest.len()) {
+                        rewrite.answer = None;
+                    }
+                    before.schedule().rewrite(transcript, &rewrite);
                 } else {
                     fold = None;
                 }
@@ -108,9 +160,13 @@ impl Conversation {
         calibration.set_overhead(terms.overhead_tokens);
         let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
         calibration.set_known(terms.known_window);
-        calibration.stand_in(lessons.estimate(newest.map(|of| &of.source)));
+        calibration.stand_in(match mode {
+            Mode::Sticky => lessons.estimate(newest.map(|of| &of.source)),
+            // What every call recomputes does not hang on other conversations.
+            Mode::EveryCall => self.learned,
+        });
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-        schedule.play(transcript, transcript.len(), lessons, &mut |request| *has_lived |= request.is_lived);
+        schedule.play(transcript, lessons, &calls, &mut |request| *has_lived |= request.is_lived);
         schedule.unbind(unbound);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
@@ -119,9 +175,11 @@ impl Conversation {
         let calibration = &schedule.parts().1.calibration;
         if let Some((source, estimate, reports)) = calibration.line_of_last() {
             lessons.learn(source, estimate, reports);
+            self.learned = Some(estimate);
         }
-        let sent = Sent { raw: plan.before, edited: plan.after };
-        self.open_call = transcript.messages().last().map(|last| lessons.begin(last, sent));
+        let last = transcript.messages().last().map(|message| message.identity);
+        self.calls.push(Call { last, sent: Sent { raw: plan.before, edited: plan.after } });
+        self.calls.drain(..self.calls.len().saturating_sub(CALLS));
         let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
         let learned = calibration.learned();
         let limits = schedule.limits().clone();
@@ -130,16 +188,27 @@ impl Conversation {
         Decision { plan, floor, estimate, arithmetic, is_refused, learned, limits }
     }
 
-    /// Forgets all but the facts of its messages: they are those of another conversation now.
-    pub fn start_over(&mut self) {
+    /// Forgets all but the facts of its messages: they are those of another conversation now. If the last call was answered, the
+    /// message at `answer` is that.
+    pub fn start_over(&mut self, answer: usize) {
+        self.follows = Some((self.calls.clone(), answer));
         (self.fold, self.has_lived) = (None, false);
     }
 
+    /// Goes on from another conversation. The message at `answer`, if it is one, came to a call of that.
+    pub fn follow(&mut self, other: &Self, answer: usize) {
+        self.follows = Some((other.calls.clone(), answer));
+        self.learned = other.learned;
+    }
+
+    /// The same where the other one counts by another encoding: nothing of that can be compared.
+    pub fn follow_other_counts(&mut self, answer: usize) {
+        self.follows = Some((Vec::new(), answer));
+    }
+
     /// Says that what was planned last is not sent.
-    pub fn withdraw(&mut self, lessons: &mut Lessons) {
-        if let Some(number) = self.open_call.take() {
-            lessons.end(number);
-        }
+    pub fn withdraw(&mut self) {
+        self.calls.pop();
         if let Some(fold) = &mut self.fold {
             fold.schedule().withdraw();
         }

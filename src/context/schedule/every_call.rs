@@ -53,10 +53,7 @@ impl Schedule for EveryCall {
         let lived = self.next.take().filter(|(at, _)| *at == index);
         lived.map_or_else(
             || {
-                // What an old call sent follows from the transcript alone, not from what was learned in others.
-                let standing = self.reports.calibration.stand_in(None);
                 let request = self.settled();
-                self.reports.calibration.stand_in(standing);
                 self.account.end_trial();
                 request
             },

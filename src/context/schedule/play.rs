@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::calibration::Sent;
-use super::conversation::Rewrite;
+use super::conversation::{Calls, Rewrite};
 use super::economy::Policy;
 use super::lessons::Lessons;
 use super::reports::{Reports, Request};
@@ -48,30 +48,35 @@ pub trait Schedule {
     /// Forgets the call that was planned last.
     fn withdraw(&mut self);
 
-    /// Takes in what is new in `transcript` before `end`, and tells of each call.
+    /// Takes in what is new in `transcript`, and tells of each call. `lessons` and `calls` say which answers came to calls
+    /// with another list.
     fn play(
         &mut self,
         transcript: &Transcript,
-        end: usize,
         lessons: &mut Lessons,
+        calls: &Calls,
         observe: &mut dyn FnMut(&Request),
     ) {
         let (account, reports) = self.parts();
         reports.watch.set_times(transcript.cache_times());
         let known = account.len();
         let (is_met, mut is_caught_up) = (known == 0, false);
-        for (index, message) in transcript.messages().iter().enumerate().take(end).skip(known) {
+        for (index, message) in transcript.messages().iter().enumerate().skip(known) {
             if let Some(assistant) = message.assistant() {
-                let before = transcript.messages().get(..index).unwrap_or_default();
                 let raw = self.parts().0.raw();
-                let known = if is_met { lessons.settle(message, before) } else { None };
-                let known = known.filter(|sent| sent.raw != raw);
-                let mut request = self.request(index, message, known.is_some());
+                let noted = lessons.sent(message).map(Some);
+                let other = noted.or_else(|| calls.sent(transcript, index));
+                // A list that was met as it stands is taken for the one that was sent.
+                let other = other.filter(|of| !is_met || of.is_none_or(|sent| sent.raw != raw));
+                let mut request = self.request(index, message, other.is_some());
                 let (account, reports) = self.parts();
                 if request.is_lived {
                     lessons.note(message, Sent { raw, edited: request.sent });
                 } else {
-                    request.elsewhere = known;
+                    if let Some(sent) = other.flatten() {
+                        lessons.note(message, sent);
+                    }
+                    request.elsewhere = other;
                 }
                 // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {

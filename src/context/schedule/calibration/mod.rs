@@ -174,9 +174,9 @@ impl Calibration {
         self.overhead_tokens = overhead_tokens;
     }
 
-    /// Sets the estimate that stands in until this conversation has a report of its own; gives back the one before.
-    pub fn stand_in(&mut self, estimate: Option<Estimate>) -> Option<Estimate> {
-        std::mem::replace(&mut self.stands_in, estimate.filter(|_| self.is_on))
+    /// Sets the estimate that stands in until this conversation has a report of its own.
+    pub fn stand_in(&mut self, estimate: Option<Estimate>) {
+        self.stands_in = estimate.filter(|_| self.is_on);
     }
 
     fn standing_in(&self) -> Option<Estimate> {

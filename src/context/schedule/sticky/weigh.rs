@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::context::measure::{Raw, RawRole, outline};
     use crate::context::schedule::Lessons;
-    use crate::context::schedule::conversation::Rewrite;
+    use crate::context::schedule::conversation::{Calls, Rewrite};
     use crate::context::schedule::play::Schedule;
     use crate::context::transcript::{Transcript, Usage};
 
@@ -141,7 +141,7 @@ mod tests {
         };
         let mut fold = Sticky::default();
         let lessons = &mut Lessons::default();
-        fold.play(&list(&[RawRole::User]), 1, lessons, &mut |_| {});
+        fold.play(&list(&[RawRole::User]), lessons, &Calls::default(), &mut |_| {});
         fold.plan();
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
         let rewrite = Rewrite {
@@ -153,7 +153,9 @@ mod tests {
             changed: Some(0),
         };
         fold.rewrite(&rewritten, &rewrite);
-        fold.play(&rewritten, 2, lessons, &mut |request| lived += usize::from(request.is_lived));
+        fold.play(&rewritten, lessons, &Calls::default(), &mut |request| {
+            lived += usize::from(request.is_lived)
+        });
         assert_eq!(lived, 1);
     }
 }
