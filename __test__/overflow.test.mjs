@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, validate } from "../index.js";
-import { conversation } from "./support/transcripts.mjs";
+import { conversation, isPis } from "./support/transcripts.mjs";
 
 const OPTIONS = { contextWindow: 600, reserveTokens: 100, calibrate: false, keepRecentMessages: 8 };
 
@@ -31,7 +31,7 @@ for (const schedule of ["everyCall", "sticky"]) {
       const kept = await transformed(messages, { schedule, overflow: "keep" });
       assert.deepEqual(validate(shrunk.sent), []);
       assert.deepEqual(kept.shrunk, []);
-      const [size, keptSize] = [countTokens(shrunk.sent), countTokens(kept.sent)];
+      const [size, keptSize] = [shrunk, kept].map(({ sent }) => countTokens(sent.filter(isPis)));
       const isOver = (tokens) => tokens > OPTIONS.contextWindow - OPTIONS.reserveTokens;
       overflowing += Number(isOver(size));
       assert.equal(shrunk.overflows.length > 0, isOver(shrunk.overflows[0]?.tokens ?? size));
@@ -87,6 +87,6 @@ test("with one more token of room than the floor it fits, and nothing overflows"
     const room = { contextWindow: floorTokens + 1, reserveTokens: 0, schedule: "everyCall" };
     const { sent, overflows } = await transformed(messages, room);
     assert.deepEqual(overflows, []);
-    assert.ok(countTokens(sent) <= floorTokens + 1);
+    assert.ok(countTokens(sent.filter(isPis)) <= floorTokens + 1);
   }
 });

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { countTokens, createTransformContext, repair, validate } from "../index.js";
 import { deepFreeze } from "./support/generate.mjs";
 import { layers } from "./support/oracle.mjs";
-import { conversation, dice } from "./support/transcripts.mjs";
+import { conversation, dice, isPis } from "./support/transcripts.mjs";
 
 const CALLS = Number(process.env.PI_STRATA_CALLS ?? 5_000);
 const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
@@ -120,11 +120,6 @@ async function checkCall(call, hooks, reached) {
   const [one, other] = [await fresh()(copy), await fresh()(messages)];
   assert.deepEqual(one, other, `call ${call}: the same content gives the same`);
   assert.ok(countTokens(sent.filter(isObject)) <= countTokens(messages.filter(isObject)), `call ${call}`);
-}
-
-/** False for an app's own message: pi does not send it, and the package counts it as its JSON. */
-function isPis({ role }) {
-  return role !== "app-role";
 }
 
 /** System messages, the first question and the last one stay. */

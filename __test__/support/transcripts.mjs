@@ -29,6 +29,11 @@ export function dice(seed) {
   };
 }
 
+/** False for an app's own message: pi does not send it, and the package counts it as its JSON. */
+export function isPis({ role }) {
+  return role !== "app-role";
+}
+
 /** About one thing in `noise` is broken; none where it is 0. */
 export function conversation(seed, { length = 40, noise = 0, mark = "" } = {}) {
   const roll = dice(seed);
