@@ -171,6 +171,33 @@ test("a conversation with ids like another's keeps its own language", async () =
   assert.ok(sent.includes("lines omitted") && !sent.includes("已省略"));
 });
 
+test("a new model that counts far more, with half its prompt cached, is estimated right from the third call on", async () => {
+  for (const scale of [2.2, 2.35, 2.5]) {
+    let estimate;
+    const onEvent = ({ type, tokensAfter }) => {
+      if (type === "transformed") estimate = tokensAfter;
+    };
+    const hook = createTransformContext({ onEvent });
+    const list = [user("go")];
+    for (let at = 0; at < 12; at += 1) {
+      const [model, by] = at < 6 ? ["m", 1.3] : ["n", scale];
+      const tokens = Math.round(by * (3000 + countTokens(await hook(list))));
+      if (at >= 8)
+        assert.ok(Math.abs(estimate / tokens - 1) < 0.03, `${estimate} of ${tokens}, scale ${scale}`);
+      const usage = {
+        input: Math.ceil(tokens / 2),
+        cacheRead: Math.floor(tokens / 2),
+        cacheWrite: 0,
+        output: 5,
+      };
+      list.push(
+        { ...calls([`c${at}`], `f${at}`), model, usage },
+        result(`c${at}`, "a line of output\n".repeat(200)),
+      );
+    }
+  }
+});
+
 /** Calls of the loop; more by PI_STRATA_INTERLEAVED_CALLS, others by PI_STRATA_FIRST, the seed of the first host. */
 const CALLS = Number(process.env.PI_STRATA_INTERLEAVED_CALLS ?? 10_000);
 const FIRST = Number(process.env.PI_STRATA_FIRST ?? 1);
