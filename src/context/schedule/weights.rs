@@ -1,7 +1,7 @@
 //! The numbers that decide, each with its unit and where it comes from.
 //!
 //! Chances and half-lives were fitted on public recordings of many agents: `npm run bench:fit` measures them anew and says
-//! how much they differ from one repository to the next. The others were swept in the closed loop, on 42 sessions of nine
+//! how much they differ from one repository to the next. The others were swept in the closed loop, on 43 sessions of nine
 //! agents unless another number stands there. Prices and lives of caches are facts and stand with `prices`.
 
 /// A worth, in expected uses, that halves after `half_life` calls.

@@ -45,7 +45,10 @@ impl Sticky {
     /// After a batch that could not get below a limit, waits until the context has grown.
     pub(super) fn wait_for_growth(&mut self) {
         let grown = |limit: f64| if self.left > limit { self.left + GROWTH_SHARE * limit } else { limit };
-        self.acts_above = (grown(self.limits.threshold()), grown(self.limits.budget()));
+        let (window, budget) = (self.limits.context_window, grown(self.limits.budget()));
+        // A request over the window fails.
+        let budget = if self.left < window { budget.min(window) } else { budget };
+        self.acts_above = (grown(self.limits.threshold()), budget);
     }
 
     /// Returns `true` if any answer so far came with usage.
@@ -125,11 +128,21 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::context::layers::Limits;
     use crate::context::measure::{Raw, RawRole, outline};
     use crate::context::schedule::Lessons;
     use crate::context::schedule::conversation::{Calls, Rewrite};
     use crate::context::schedule::play::Schedule;
     use crate::context::transcript::{Transcript, Usage};
+
+    #[test]
+    fn a_batch_that_leaves_more_than_the_budget_waits_no_further_than_the_window() {
+        let limits = Limits { context_window: 100_000.0, ..Limits::default() };
+        let mut fold = Sticky::new(Policy::default(), limits);
+        fold.left = fold.limits.budget() + 1.0;
+        fold.wait_for_growth();
+        assert!((fold.acts_above.1 - 100_000.0).abs() < 1e-9);
+    }
 
     #[test]
     fn a_call_whose_list_was_rewritten_before_its_answer_came_is_one_call() {
