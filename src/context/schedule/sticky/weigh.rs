@@ -167,7 +167,7 @@ mod tests {
         };
         fold.rewrite(&rewritten, &rewrite);
         fold.play(&rewritten, lessons, &Calls::default(), &mut |request| {
-            lived += usize::from(request.is_lived)
+            lived += usize::from(request.is_lived);
         });
         assert_eq!(lived, 1);
     }
