@@ -13,11 +13,11 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use pi_strata::context::layers::Limits;
-//! use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
-//! use pi_strata::context::plan::Action;
-//! use pi_strata::context::schedule::{Mode, decide, economy::Policy};
-//! use pi_strata::context::transcript::{Transcript, Usage};
+//! use pi_strata::context::request::layers::Limits;
+//! use pi_strata::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
+//! use pi_strata::context::request::plan::Action;
+//! use pi_strata::context::decide::{Mode, decide, economy::Policy};
+//! use pi_strata::context::facts::transcript::{Transcript, Usage};
 //!
 //! let utf16 = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
 //! let (question, output) = (utf16("Which files are there?"), utf16(&"a line of output\n".repeat(100)));

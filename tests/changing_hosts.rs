@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use pi_strata::context::layers::Limits;
-use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
-use pi_strata::context::schedule::economy::Policy;
-use pi_strata::context::schedule::verdict::Verdict;
-use pi_strata::context::schedule::weights::LEAST_CONTEXT;
-use pi_strata::context::schedule::{Conversation, Decision, Lessons, Mode, Terms};
-use pi_strata::context::transcript::{Message, Refusal, Usage};
+use pi_strata::context::decide::economy::Policy;
+use pi_strata::context::decide::verdict::Verdict;
+use pi_strata::context::decide::weights::LEAST_CONTEXT;
+use pi_strata::context::decide::{Conversation, Decision, Lessons, Mode, Terms};
+use pi_strata::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
+use pi_strata::context::facts::transcript::{Message, Refusal, Usage};
+use pi_strata::context::request::layers::Limits;
 use pi_strata::tokens::estimate::{MESSAGE_FRAME_TOKENS, Size};
 
 /// What the provider counts beside the messages, and for one token of cl100k.

@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use pi_strata::context::account::Account;
-use pi_strata::context::layers::{Limits, Overflow, window};
-use pi_strata::context::measure::{Part, Raw, RawRole, Rules, measure};
-use pi_strata::context::plan::{Action, Edit};
-use pi_strata::context::schedule::economy::Policy;
-use pi_strata::context::schedule::verdict::{Arithmetic, Verdict};
-use pi_strata::context::schedule::weights::LEAST_SHARE;
-use pi_strata::context::schedule::{Conversation, Decision, Lessons, Mode, Terms, decide};
-use pi_strata::context::transcript::{Body, Link, Message, Transcript, Usage};
+use pi_strata::context::decide::economy::Policy;
+use pi_strata::context::decide::verdict::{Arithmetic, Verdict};
+use pi_strata::context::decide::weights::LEAST_SHARE;
+use pi_strata::context::decide::{Conversation, Decision, Lessons, Mode, Terms, decide};
+use pi_strata::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
+use pi_strata::context::facts::transcript::{Body, Link, Message, Transcript, Usage};
+use pi_strata::context::request::account::Account;
+use pi_strata::context::request::layers::{Limits, Overflow, window};
+use pi_strata::context::request::plan::{Action, Edit};
 use pi_strata::contract::{ECONOMY_BALANCED, ECONOMY_THRIFTY};
 use proptest::prelude::*;
 

@@ -89,7 +89,7 @@ function gapMarkers(gaps, chars, { own, language, handle }) {
   return markers;
 }
 
-/** The marker between head and tail of a text of which so many characters are left out, as src/context/shorten counts it. */
+/** The marker between head and tail of a text of which so many characters are left out, as src/context/facts/shorten counts it. */
 function cutMarker(omitted, language, handle) {
   const { cut, handle: ending } = MARKERS[language];
   return `\n${filled(cut, omitted)}${handle === undefined ? "" : filled(ending) + handle}\n`;

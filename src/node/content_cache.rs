@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::context::measure::{Raw, Rules, measure};
-use crate::context::transcript::Message;
+use crate::context::facts::measure::{Raw, Rules, measure};
+use crate::context::facts::transcript::Message;
 
 /// Bytes of facts that are kept while not in use.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -77,7 +77,7 @@ pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Mes
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::measure::{Part, RawRole};
+    use crate::context::facts::measure::{Part, RawRole};
 
     #[test]
     fn keeps_to_its_bound_and_frees_what_it_lets_go() {

@@ -19,19 +19,19 @@ use super::options::Options;
 use super::read::Batch;
 use super::wire::{Answer, answer};
 use crate::cancel::Cancel;
-use crate::context::layers::Limits;
-use crate::context::measure::Rules;
-use crate::context::plan::Edit;
-use crate::context::schedule::calibration::LearnedWindow;
-use crate::context::schedule::economy::Prices;
-use crate::context::schedule::{self, Decision, Terms};
-use crate::context::transcript::Message;
+use crate::context::decide::calibration::LearnedWindow;
+use crate::context::decide::economy::Prices;
+use crate::context::decide::{self, Decision, Terms};
+use crate::context::facts::measure::Rules;
+use crate::context::facts::transcript::Message;
+use crate::context::request::layers::Limits;
+use crate::context::request::plan::Edit;
 use crate::contract::CACHE_TTL_SECONDS;
 
 /// What the conversations of a hook that count by one encoding learn for each other.
 #[napi]
 #[derive(Default)]
-pub struct Lessons(Arc<Mutex<schedule::Lessons>>);
+pub struct Lessons(Arc<Mutex<decide::Lessons>>);
 
 #[napi]
 impl Lessons {
@@ -46,13 +46,13 @@ impl Lessons {
 #[napi]
 pub struct Conversation {
     options: Arc<Options>,
-    lessons: Arc<Mutex<schedule::Lessons>>,
+    lessons: Arc<Mutex<decide::Lessons>>,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Clone)]
 struct State {
-    conversation: schedule::Conversation,
+    conversation: decide::Conversation,
     /// Facts that were read ahead, by their position among the new messages of the next call.
     ahead: Vec<Option<Arc<Message>>>,
     /// The edits of the last answer.
@@ -120,7 +120,7 @@ impl Conversation {
     pub fn new(options: String, lessons: Option<&Lessons>) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
-            let conversation = schedule::Conversation::new(options.schedule);
+            let conversation = decide::Conversation::new(options.schedule);
             let state = State { conversation, ahead: Vec::new(), told: Vec::new() };
             let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
             Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
@@ -269,11 +269,11 @@ impl State {
 
 /// The layers' decision, where their schedule lets them move.
 fn decide(
-    conversation: &mut schedule::Conversation,
+    conversation: &mut decide::Conversation,
     options: &Options,
     terms: &CallTerms,
     limits: Limits,
-    lessons: &mut schedule::Lessons,
+    lessons: &mut decide::Lessons,
 ) -> Decision {
     let mut policy = options.policy;
     if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {

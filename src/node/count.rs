@@ -9,7 +9,7 @@ use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::{Batch, units};
-use crate::context::measure::{Counting, Rules, count};
+use crate::context::facts::measure::{Counting, Rules, count};
 
 /// Counts the tokens of a string. `encoding` is an encoding's number; cl100k_base by default.
 #[napi]

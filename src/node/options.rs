@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
-use crate::context::layers::Limits;
-use crate::context::measure::{Counting, Rules};
-use crate::context::schedule::Mode;
-use crate::context::schedule::economy::Policy;
+use crate::context::decide::Mode;
+use crate::context::decide::economy::Policy;
+use crate::context::facts::measure::{Counting, Rules};
+use crate::context::request::layers::Limits;
 
 /// The settings of a hook.
 #[derive(Deserialize)]

@@ -11,9 +11,9 @@ use napi::{JsString, JsValue, sys};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
-use crate::context::measure::{Part, Raw, RawRole, Rules, measure};
-use crate::context::transcript::{Refusal, Usage};
-use crate::context::validity::{self, Family};
+use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
+use crate::context::facts::transcript::{Refusal, Usage};
+use crate::context::request::validity::{self, Family};
 use crate::contract::{Block, Role, UsageField};
 use crate::fault;
 

@@ -7,8 +7,8 @@ use super::blocking::{Promise, blocking};
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
-use crate::context::handle::Handle;
-use crate::context::measure::{Raw, RawRole};
+use crate::context::facts::handle::Handle;
+use crate::context::facts::measure::{Raw, RawRole};
 
 /// Computes the handle of each message on a worker thread; empty for a message that is no tool result.
 #[napi(ts_return_type = "Promise<Array<string>>")]

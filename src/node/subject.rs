@@ -4,7 +4,7 @@ use napi_derive::napi;
 
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::context::traits::calls::Subject;
+use crate::context::facts::traits::calls::Subject;
 
 /// Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON.
 #[napi]

@@ -6,8 +6,8 @@ use napi_derive::napi;
 use super::failure::Result;
 use super::guarded::guarded;
 use super::read::Batch;
-use crate::context::measure::{Raw, RawRole};
-use crate::context::validity::{Family, check, repair};
+use crate::context::facts::measure::{Raw, RawRole};
+use crate::context::request::validity::{Family, check, repair};
 
 /// A message that breaks a rule.
 #[napi(object)]

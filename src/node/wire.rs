@@ -7,12 +7,12 @@ use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
 use super::blocking::Numbers;
-use crate::context::layers::keep::States;
-use crate::context::layers::{Keeping, Limits};
-use crate::context::plan::{Action, Edit, Layer, Reason};
-use crate::context::schedule::Decision;
-use crate::context::traits::forms::Form;
-use crate::context::transcript::{Move, Transcript};
+use crate::context::decide::Decision;
+use crate::context::facts::traits::forms::Form;
+use crate::context::facts::transcript::{Move, Transcript};
+use crate::context::request::layers::keep::States;
+use crate::context::request::layers::{Keeping, Limits};
+use crate::context::request::plan::{Action, Edit, Layer, Reason};
 use crate::contract::{ActionName, ArithmeticField, EditField, SizeField};
 
 /// The plan for a request, and its reasons.

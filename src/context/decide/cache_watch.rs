@@ -1,0 +1,230 @@
+//! The provider's prompt cache as the calls of a conversation show it: whether the next request finds anything in it, and
+//! what reading and writing cost there.
+//!
+//! Prices are relative to input: as billed, else those of the model's family. A gap that is unknown counts as warm: a needless
+//! wait is cheap, a needless rewrite is not.
+
+use std::sync::Arc;
+
+use super::economy::Prices;
+use crate::context::facts::transcript::{Source, Usage};
+use crate::contract::{CACHE_FAMILIES, CACHE_READ, CACHE_TTL_SECONDS, CacheFamily};
+
+const MS_PER_SECOND: f64 = 1000.0;
+/// Life of entries that were written for an hour.
+const HOUR_SECONDS: f64 = 3600.0;
+/// A call that read at least this share of the last prompt found its prefix alive.
+const READ_SHARE: f64 = 0.5;
+/// Misses after a shorter gap are the provider's own (another machine, a full cache) and say nothing of time. Seconds.
+const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
+/// Relative prices outside of these ranges are mistakes of whoever priced the call.
+const READ_RANGE: (f64, f64) = (0.001, 1.0);
+const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
+
+/// A call that was answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered<'a> {
+    /// Position of the answer.
+    pub index: usize,
+    /// Who answered.
+    pub source: &'a Source,
+    /// The report of the call.
+    pub usage: &'a Usage,
+    /// When the call was made, in ms: the time of the last message before it.
+    pub time_ms: Option<f64>,
+    /// True if the model got to read it.
+    pub reached: bool,
+    /// The oldest message that the hook sent in another form than before.
+    pub touched: Option<usize>,
+}
+
+/// The caches of all models of one conversation.
+#[derive(Clone, Debug, Default)]
+pub struct CacheWatch {
+    models: Vec<ModelCache>,
+    /// The model of the latest answer, failed ones too: a failure may be all that tells of a switch.
+    in_use: Option<usize>,
+    /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
+    warmed: Arc<[f64]>,
+    /// When the host gave the cache up, in ms, oldest first.
+    lost: Arc<[f64]>,
+    /// Calls before this one were taken in with another list.
+    seen_before: usize,
+}
+
+#[derive(Clone, Debug)]
+struct ModelCache {
+    source: Source,
+    /// Tokens and dollars of input, cache reads and cache writes that were billed.
+    billed: [(f64, f64); 3],
+    /// True once the model got to read a request.
+    is_started: bool,
+    /// When the last of them was made, in ms.
+    last_ms: Option<f64>,
+    /// Prompt tokens of its last call, where its cache shows.
+    prompt: Option<f64>,
+    /// Messages of its last request.
+    length: usize,
+    /// True if something that the last request held is sent otherwise since.
+    is_changed: bool,
+    /// The longest gap after which a prefix was still read, in seconds.
+    lived: f64,
+    /// The shortest gap after which nothing of an unchanged prefix was read.
+    died: Option<f64>,
+    writes_for_an_hour: bool,
+}
+
+impl CacheWatch {
+    /// Goes on with a rewritten list, of which the calls before `seen_before` are known.
+    pub fn goes_on(&mut self, seen_before: usize) {
+        self.seen_before = seen_before;
+        for model in &mut self.models {
+            model.is_changed = true;
+        }
+    }
+
+    /// Sets when the host kept the cache warm, and when it gave it up, in ms, oldest first.
+    pub fn set_times(&mut self, (warmed, lost): (&Arc<[f64]>, &Arc<[f64]>)) {
+        (self.warmed, self.lost) = (Arc::clone(warmed), Arc::clone(lost));
+    }
+
+    /// True if a request at `time_ms` finds nothing in the cache of the model in use. `fixed_ttl` is the life of entries in
+    /// seconds where the host sets it.
+    #[must_use]
+    pub fn is_cold(&self, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
+        let Some(at) = self.in_use else { return false };
+        let Some(model) = self.models.get(at).filter(|model| model.is_started) else {
+            return self.models.iter().any(|model| model.is_started);
+        };
+        let given_up = time_ms.and_then(|now| newest(&self.lost, now));
+        if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
+            return true;
+        }
+        let ttl = fixed_ttl.unwrap_or_else(|| model.ttl_seconds());
+        self.gap_seconds(at, time_ms).is_some_and(|gap| gap > ttl)
+    }
+
+    /// Cache prices of the model in use: as billed, else its family's; `None` before any answer.
+    #[must_use]
+    pub fn prices(&self) -> Option<Prices> {
+        Some(self.models.get(self.in_use?)?.prices())
+    }
+
+    /// Takes in a call.
+    pub fn enter(&mut self, call: Answered<'_>) {
+        if call.index < self.seen_before {
+            return;
+        }
+        for model in &mut self.models {
+            model.is_changed |= call.touched.is_some_and(|touched| touched < model.length);
+        }
+        let found = self.models.iter().position(|model| model.source == *call.source);
+        let at = found.unwrap_or(self.models.len());
+        if found.is_none() {
+            self.models.push(ModelCache::new(call.source.clone()));
+        }
+        let gap = self.gap_seconds(at, call.time_ms);
+        self.in_use = Some(at);
+        if let Some(model) = self.models.get_mut(at) {
+            model.enter(&call, gap);
+        }
+    }
+
+    /// Seconds that the entry of a model is unread at `time_ms`. A host warms the entry of the latest model only.
+    fn gap_seconds(&self, at: usize, time_ms: Option<f64>) -> Option<f64> {
+        let (last, now) = self.models.get(at)?.last_ms.zip(time_ms)?;
+        let warmed = newest(&self.warmed, now).filter(|_| self.in_use == Some(at));
+        Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
+    }
+}
+
+/// The newest of these times that is not after `now`.
+fn newest(times: &[f64], now: f64) -> Option<f64> {
+    times.get(..times.partition_point(|&time| time <= now))?.last().copied()
+}
+
+impl ModelCache {
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            billed: [(0.0, 0.0); 3],
+            is_started: false,
+            last_ms: None,
+            prompt: None,
+            length: 0,
+            is_changed: false,
+            lived: 0.0,
+            died: None,
+            writes_for_an_hour: false,
+        }
+    }
+
+    /// Takes in a call that was made `gap` seconds after the last one.
+    fn enter(&mut self, call: &Answered<'_>, gap: Option<f64>) {
+        let usage = call.usage;
+        let bills = [
+            (usage.input, usage.cost_input),
+            (usage.cache_read, usage.cost_cache_read),
+            (usage.cache_write, usage.cost_cache_write),
+        ];
+        for ((tokens, dollars), bill) in self.billed.iter_mut().zip(bills) {
+            let usable = |amount: &f64| amount.is_finite() && *amount > 0.0;
+            if let (Some(more), Some(cost)) = (bill.0.filter(usable), bill.1.filter(usable)) {
+                (*tokens, *dollars) = (*tokens + more, *dollars + cost);
+            }
+        }
+        if call.reached {
+            if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
+                if read >= READ_SHARE * prompt {
+                    self.lived = self.lived.max(gap);
+                } else if read <= 0.0 && !self.is_changed && gap >= MIN_TELLING_GAP_SECONDS {
+                    self.died = Some(self.died.map_or(gap, |died| died.min(gap)));
+                }
+            }
+            self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
+            self.writes_for_an_hour |= usage.cache_write_1h.is_some_and(|tokens| tokens > 0.0);
+            (self.is_started, self.last_ms) = (true, call.time_ms);
+        }
+        if usage.prompt_tokens().is_some() {
+            (self.length, self.is_changed) = (call.index, false);
+        }
+    }
+
+    /// The life of its entries in seconds: as long as one was seen to live, and no longer than one was seen not to.
+    fn ttl_seconds(&self) -> f64 {
+        let published = published_life(&self.source).unwrap_or(f64::INFINITY);
+        let documented = if self.writes_for_an_hour { published.max(HOUR_SECONDS) } else { published };
+        documented.min(self.died.unwrap_or(f64::INFINITY)).max(self.lived)
+    }
+
+    fn prices(&self) -> Prices {
+        let family = family_of(&self.source);
+        let [input, read, write] = self.billed.map(|(tokens, dollars)| dollars / tokens);
+        let relative = |price: f64, (least, most): (f64, f64)| {
+            Some(price / input).filter(|share| (least..=most).contains(share))
+        };
+        Prices {
+            read: relative(read, READ_RANGE).or(family.map(|family| family.read)).unwrap_or(CACHE_READ),
+            write: relative(write, WRITE_RANGE).or(family.map(|family| family.write)).unwrap_or(1.0),
+            ttl_seconds: published_life(&self.source).unwrap_or(CACHE_TTL_SECONDS),
+        }
+    }
+}
+
+/// Seconds that entries live, where the provider publishes it. Anyone may serve open weights.
+fn published_life(source: &Source) -> Option<f64> {
+    family_of(source).filter(|_| !source.model.to_lowercase().contains("oss"))?.ttl_seconds
+}
+
+/// The family of a model: the first whose name its own contains, else its provider's.
+fn family_of(source: &Source) -> Option<&'static CacheFamily> {
+    let of = |text: &str| {
+        let text = text.to_lowercase();
+        CACHE_FAMILIES.iter().find(|family| text.contains(family.name))
+    };
+    of(&source.model).or_else(|| of(&source.provider))
+}
+
+#[cfg(test)]
+#[path = "cache_watch/tests.rs"]
+mod tests;

@@ -1,0 +1,276 @@
+use super::*;
+use crate::context::facts::transcript::{Refusal, Source, Usage};
+use proptest::prelude::*;
+
+fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
+    Assistant {
+        source: Source {
+            api: "anthropic-messages".into(),
+            provider: "anthropic".into(),
+            model: model.into(),
+        },
+        usage: Usage { input: Some(input), cache_read: Some(cache_read), ..Usage::default() },
+        call_ids: Vec::new(),
+        repeated_calls: None,
+        thinking: None,
+        has_other_content: true,
+        has_text_id: false,
+    }
+}
+
+fn on() -> Calibration {
+    Calibration::new(true)
+}
+
+fn both(tokens: usize) -> Sent {
+    Sent { raw: size(tokens), edited: size(tokens) }
+}
+
+fn size(cl100k: usize) -> Size {
+    Size { cl100k, messages: 0 }
+}
+
+/// A call that was answered at no known time.
+fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: Sent) {
+    calibration.observe(0, assistant, sent, false);
+}
+
+fn after(reports: &[(&str, f64, usize)]) -> Calibration {
+    let mut calibration = on();
+    for &(model, reported, counted) in reports {
+        observe(&mut calibration, &answer(model, reported, 0.0), both(counted));
+    }
+    calibration
+}
+
+fn close(value: f64, expected: f64, share: f64) {
+    assert!((value - expected).abs() <= expected * share, "{value} {expected}");
+}
+
+#[test]
+fn without_a_report_it_is_plain_cl100k_and_what_the_host_says() {
+    assert_eq!(on().estimate(), Estimate::PLAIN);
+    let mut told = on();
+    told.set_overhead(Some(9_000.0));
+    assert!((told.estimate().tokens(size(1_000)) - 10_000.0).abs() < 1e-9);
+}
+
+#[test]
+fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
+    let good = [("a", 30_000.0, 20_000), ("a", 31_270.0, 21_000)];
+    let expected = after(&good).estimate();
+    for nonsense in [1.0, 9_000.0, 90_000.0, 9_007_199_254_740_991.0] {
+        let [first, second] = good;
+        assert_eq!(after(&[first, second, ("a", nonsense, 21_000)]).estimate(), expected, "{nonsense}");
+    }
+    let [first, second] = good;
+    let shifted = after(&[first, second, ("a", 60_000.0, 21_500), ("a", 60_635.0, 22_000)]);
+    close(shifted.estimate().tokens(size(22_000)), 60_635.0, 1e-6);
+}
+
+#[test]
+fn a_huge_overhead_is_doubted() {
+    let mut calibration = on();
+    for step in 0..5 {
+        let reported = 110_000.0 + 700.0 * f64::from(step);
+        observe(&mut calibration, &answer("a", reported, 0.0), both(300 + 500 * step as usize));
+    }
+    assert_eq!(calibration.estimate(), Estimate::PLAIN);
+    observe(&mut calibration, &answer("a", 9_000.0, 0.0), both(3_000));
+    close(calibration.estimate().tokens(size(3_000)), 9_000.0, 1e-6);
+}
+
+/// A conversation that grows to 40 000 tokens, then one of which 2 500 are edited away, or would be.
+#[test]
+fn a_scale_far_from_any_is_learned_from_steps_as_large_as_the_prompt() {
+    let report = |step: usize| 3.0 * (2_000 + 3_000 * step) as f64;
+    let reports: Vec<_> = (0..4).map(|step| ("a", report(step), 1_000 + 3_000 * step)).collect();
+    close(after(&reports).estimate().tokens(size(13_000)), report(4), 0.01);
+}
+
+#[test]
+fn a_new_model_has_a_scale_of_its_own_and_the_same_overhead() {
+    let mut reports: Vec<_> = (0..50)
+        .map(|step| ("a", 14_000.0 + 1_400.0 * f64::from(step), 5_000 + 1_000 * step as usize))
+        .collect();
+    let learned = after(&reports).estimate();
+    assert!((learned.scale - 1.4).abs() < 0.01 && (learned.base - 7_000.0).abs() < 300.0, "{learned:?}");
+    reports.push(("b", 60_000.0, 55_000));
+    let switched = after(&reports).estimate();
+    close(switched.tokens(size(55_000)), 60_000.0, 1e-6);
+    close(switched.tokens(size(70_000)), 75_000.0, 0.01);
+}
+
+#[test]
+fn learns_any_scale_within_a_few_calls() {
+    for scale in [0.7, 1.0, 1.5, 2.0, 3.0] {
+        let report = |step: usize| 12_000.0 + scale * (4_000 + 3_000 * step) as f64;
+        let reports: Vec<_> = (0..6).map(|step| ("a", report(step), 4_000 + 3_000 * step)).collect();
+        close(after(&reports).estimate().tokens(size(4_000 + 18_000)), report(6), 0.02);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_reports_leave_a_finite_estimate_with_a_clamped_scale(
+        reports in prop::collection::vec((any::<f64>(), any::<f64>(), 0usize..1_000_000, 0usize..1_000_000, 0..2), 0..40),
+    ) {
+        let mut calibration = on();
+        for (input, cached, raw, edited, model) in reports {
+            observe(&mut calibration, &answer(if model == 0 { "a" } else { "b" }, input, cached), Sent { raw: size(raw), edited: size(edited) });
+            let estimate = calibration.estimate();
+            prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
+        }
+    }
+}
+
+#[test]
+fn a_step_up_from_less_than_nothing_teaches_no_scale() {
+    let mut reports: Vec<_> =
+        (1..4).map(|step: u32| ("a", f64::from(step) * 1_500.0, 1_000 * step as usize)).collect();
+    // Of the 3 800 only 3 200 were sent: the host changed them later.
+    reports.extend([("a", 4_800.0, 3_800), ("a", 7_500.0, 5_000)]);
+    close(after(&reports).estimate().tokens(size(6_000)), 9_000.0, 0.01);
+}
+
+#[test]
+fn a_new_model_that_leaves_less_than_nothing_starts_from_its_report() {
+    let mut reports: Vec<_> =
+        (1..40).map(|step: u32| ("b", f64::from(step) * 2_200.0, 2_000 * step as usize)).collect();
+    reports.extend([("a", 78_000.0, 78_000), ("b", 88_000.0, 80_000), ("a", 82_000.0, 82_000)]);
+    close(after(&reports).estimate().tokens(size(84_000)), 84_000.0, 0.01);
+}
+
+#[test]
+fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
+    // By the prior the raw size fits as well: 1.27 × 2 210 is 1.5 × 1 870.
+    let mut calibration = after(&[("a", 1_085.0, 190)]);
+    let sent = Sent { raw: size(2_400), edited: size(2_060) };
+    observe(&mut calibration, &answer("a", 1_085.0 + 1.5 * 1_870.0, 0.0), sent);
+    close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
+}
+
+proptest! {
+    #[test]
+    fn two_models_in_turn_each_keep_how_they_count(
+        (one, other) in (0.9..1.8f64, 0.9..1.8f64),
+        overhead in 0.0..8_000.0f64,
+        turns in prop::collection::vec(any::<bool>(), 30),
+    ) {
+        let mut calibration = on();
+        let report = |is_other: bool, counted: usize| {
+            let scale = if is_other { other } else { one };
+            scale * (overhead + counted as f64)
+        };
+        let mut counted = 4_000;
+        // Each is first met with enough text to tell how it counts.
+        let steady = (0..16).map(|at| at >= 8);
+        for is_other in steady.chain(turns) {
+            counted += 2_000;
+            let model = if is_other { "b" } else { "a" };
+            observe(&mut calibration, &answer(model, report(is_other, counted), 0.0), both(counted));
+        }
+        for is_other in [false, true] {
+            let model = if is_other { "b" } else { "a" };
+            observe(&mut calibration, &answer(model, report(is_other, counted), 0.0), both(counted));
+            let estimate = calibration.estimate().tokens(size(counted + 4_000));
+            let expected = report(is_other, counted + 4_000);
+            prop_assert!((estimate - expected).abs() <= 0.01 * expected, "{model} {estimate} {expected}");
+        }
+    }
+}
+
+#[test]
+fn switched_off_it_learns_nothing_and_says_so() {
+    let mut off = Calibration::new(false);
+    observe(&mut off, &answer("a", 60_000.0, 0.0), both(20_000));
+    assert_eq!(off.estimate(), Estimate::PLAIN);
+}
+
+#[test]
+fn a_report_that_leaves_less_than_nothing_bears_nothing_out() {
+    let good = [("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000), ("a", 68_100.0, 40_000)];
+    let expected = after(&good).estimate();
+    // Two that agree, of lists that held a third of this.
+    let [first, second, third] = good;
+    let small = [("a", 20_000.0, 40_000), ("a", 20_635.0, 40_500)];
+    let [one, other] = small;
+    assert_eq!(after(&[first, second, third, one, other]).estimate(), expected);
+}
+
+#[test]
+fn a_report_of_another_list_teaches_nothing() {
+    let mut calibration = on();
+    let mut call = |tokens: f64, counted: usize, is_stale: bool| {
+        let assistant = &answer("a", tokens, 0.0);
+        calibration.observe(0, assistant, both(counted), is_stale);
+        calibration.estimate()
+    };
+    assert_eq!(call(110_000.0, 300, true), Estimate::PLAIN);
+    close(call(40_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
+}
+
+fn refuse(calibration: &mut Calibration, model: &str, refusal: Refusal, counted: usize) -> Option<f64> {
+    let usage = Usage { refused: Some(refusal), ..Usage::default() };
+    let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
+    calibration.observe(0, &refused, both(counted), false);
+    calibration.room()
+}
+
+fn window(calibration: &Calibration) -> (f64, f64, f64) {
+    let limits = calibration.narrow(&Limits::default());
+    (limits.context_window, limits.output_tokens, limits.most_tokens)
+}
+
+const NAMED: Refusal = Refusal { prompt: Some(66_000.0), limit: Some(64_000.0), output: None, excess: None };
+
+#[test]
+fn a_limit_that_is_named_is_the_window_of_that_model_until_more_is_accepted() {
+    let mut calibration = after(&[("a", 60_000.0, 60_000)]);
+    close(refuse(&mut calibration, "a", NAMED, 66_000).expect("is refused"), 57_600.0, 1e-9);
+    assert_eq!(window(&calibration).0.to_bits(), 64_000f64.to_bits());
+    observe(&mut calibration, &answer("a", 57_000.0, 0.0), both(57_000));
+    assert_eq!((calibration.room(), window(&calibration).0.to_bits()), (None, 64_000f64.to_bits()));
+    observe(&mut calibration, &answer("b", 57_000.0, 0.0), both(57_000));
+    assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "another model");
+    observe(&mut calibration, &answer("a", 90_000.0, 0.0), both(90_000));
+    assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "more was accepted");
+}
+
+#[test]
+fn the_answers_share_of_a_limit_is_kept_free() {
+    let mut calibration = after(&[("a", 60_000.0, 60_000)]);
+    let refusal = Refusal { output: Some(16_000.0), ..NAMED };
+    close(refuse(&mut calibration, "a", refusal, 66_000).expect("is refused"), 43_200.0, 1e-9);
+    assert_eq!(window(&calibration).1.to_bits(), 16_000f64.to_bits());
+}
+
+#[test]
+fn without_a_limit_it_is_a_fifth_less_and_what_is_accepted_bounds_that() {
+    let mut calibration = after(&[("a", 39_000.0, 39_000)]);
+    close(refuse(&mut calibration, "a", Refusal::default(), 40_000).expect("is refused"), 32_000.0, 0.01);
+    close(window(&calibration).2, 39_000.0, 0.01);
+    observe(&mut calibration, &answer("a", 45_000.0, 0.0), both(45_000));
+    assert!(window(&calibration).2.is_infinite(), "it was refused for something else");
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_passed_over() {
+    for refusal in [
+        Refusal { prompt: Some(9_000_000.0), limit: Some(8_000_000.0), ..NAMED },
+        Refusal { prompt: Some(1_000.0), limit: None, ..NAMED },
+        Refusal { prompt: None, output: Some(70_000.0), ..NAMED },
+    ] {
+        let mut calibration = after(&[("a", 50_000.0, 40_000), ("a", 60_000.0, 50_000)]);
+        let room = refuse(&mut calibration, "a", refusal, 60_000).expect("is refused");
+        close(room, 56_000.0, 0.01);
+        close(calibration.estimate().tokens(size(60_000)), 70_000.0, 0.01);
+    }
+}
+
+#[test]
+fn a_prompt_that_leaves_no_room_for_any_message_is_passed_over() {
+    let refusal = Refusal { prompt: Some(120_000.0), ..NAMED };
+    let mut calibration = Calibration::new(true);
+    close(refuse(&mut calibration, "a", refusal, 16_000).expect("is refused"), 12_800.0, 0.05);
+}

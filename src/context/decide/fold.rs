@@ -1,0 +1,50 @@
+//! The memory of a schedule, whichever the host asked for.
+
+use super::Mode;
+use super::calibration::LearnedWindow;
+use super::economy::Policy;
+use super::every_call::EveryCall;
+use super::play::Schedule;
+use super::sticky::Sticky;
+use crate::context::request::layers::Limits;
+
+/// The host's word at a call.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The prices and shares that are weighed.
+    pub policy: Policy,
+    /// The limits of the layers.
+    pub limits: Limits,
+    /// Tokens of its prompt and tools; `None` where it says nothing.
+    pub overhead_tokens: Option<f64>,
+    /// The window of the model that is called, as a refusal in another conversation taught it.
+    pub known_window: Option<LearnedWindow>,
+}
+
+/// The memory of a schedule.
+#[derive(Clone, Debug)]
+pub enum Fold {
+    /// That of [`Mode::Sticky`].
+    Sticky(Box<Sticky>),
+    /// That of [`Mode::EveryCall`].
+    EveryCall(Box<EveryCall>),
+}
+
+impl Fold {
+    /// The one before any message.
+    #[must_use]
+    pub fn new(mode: Mode, Terms { policy, limits, .. }: &Terms) -> Self {
+        match mode {
+            Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
+            Mode::EveryCall => Self::EveryCall(Box::new(EveryCall::new(*policy, limits.clone()))),
+        }
+    }
+
+    /// Its schedule.
+    pub fn schedule(&mut self) -> &mut dyn Schedule {
+        match self {
+            Self::Sticky(fold) => &mut **fold,
+            Self::EveryCall(fold) => &mut **fold,
+        }
+    }
+}

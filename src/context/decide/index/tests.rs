@@ -1,0 +1,186 @@
+use super::*;
+use crate::context::facts::traits::identifiers::Collector;
+use crate::context::facts::traits::lines;
+use crate::context::facts::traits::paths::Path;
+use crate::context::facts::traits::target::Change;
+
+/// An index and the messages that entered it.
+#[derive(Clone, Default)]
+struct Session {
+    index: CoverageIndex,
+}
+
+impl Session {
+    fn show(&mut self, text: &str, is_answer: bool, targets: Vec<File>, of: Option<&Target>) -> Numbers {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let mut names = Collector::default();
+        names.text(&units);
+        let targets = targets.into_iter().map(|file| Target { files: [file].into(), ..Target::default() });
+        let traits = Traits {
+            identifiers: names.finish(),
+            lines: lines::of_texts([&*units].into_iter()),
+            targets: targets.collect(),
+            ..Traits::default()
+        };
+        if is_answer {
+            self.index.tick();
+        }
+        let numbers = self.index.number(&traits.identifiers, &traits.lines);
+        self.index.enter(&numbers, &traits, is_answer, of);
+        numbers
+    }
+
+    fn say(&mut self, text: &str) -> Numbers {
+        self.show(text, true, Vec::new(), None)
+    }
+
+    /// An answer that reads a file, and the result.
+    fn read(&mut self, path: &str, text: &str) -> Numbers {
+        let target = Target { files: [file(path, None)].into(), ..Target::default() };
+        self.show("", true, vec![file(path, None)], None);
+        self.show(text, false, Vec::new(), Some(&target))
+    }
+
+    /// An answer that replaces lines of a file.
+    fn edit(&mut self, path: &str, old: &str, new: &str) -> Numbers {
+        let lines = |text: &str| lines::of_texts([text.encode_utf16().collect::<Vec<u16>>()].into_iter());
+        let change = Change { moved_to: None, old: lines(old), new: lines(new) };
+        self.show(&format!("{old}\n{new}"), true, vec![file(path, Some(change))], None)
+    }
+
+    fn wait(&mut self, calls: u32) {
+        (0..calls).for_each(|_| self.index.tick());
+    }
+
+    /// The loss with every message that shows these.
+    fn loss(&self, numbers: &[u32]) -> f64 {
+        numbers.iter().map(|&number| self.index.loss(number, u32::MAX)).sum()
+    }
+}
+
+fn file(path: &str, change: Option<Change>) -> File {
+    File { path: Path::of(path, None).expect("names a file"), range: None, change }
+}
+
+#[test]
+fn only_the_last_message_that_shows_a_piece_loses_it() {
+    let mut session = Session::default();
+    let both = session.show("alphabet betatest", false, Vec::new(), None);
+    let alone = session.index.loss_of_all(&both);
+    let one = session.show("alphabet", false, Vec::new(), None);
+    let covered = session.index.loss_of_all(&both);
+    assert!(covered > 0.0 && covered < alone && session.index.loss_of_all(&one).abs() < 1e-12);
+    session.index.hide(&one);
+    assert!((session.index.loss_of_all(&both) - alone).abs() < 1e-12);
+}
+
+#[test]
+fn a_name_is_worth_more_the_more_it_was_used_and_less_the_longer_ago() {
+    let used = |times: usize, calls: u32| {
+        let mut session = Session::default();
+        let numbers = (0..times).map(|_| session.say("some_name")).last().expect("says it");
+        session.wait(calls);
+        session.loss(&numbers)
+    };
+    assert!(used(2, 5) > used(1, 5) && used(1, 5) > used(1, 6));
+}
+
+#[test]
+fn a_name_counts_as_used_only_after_it_came() {
+    let mut session = Session::default();
+    let numbers = session.say("some_name");
+    let before = session.index.calls();
+    assert!(!session.index.is_used_since(before, &numbers));
+    session.say("some_name");
+    assert!(session.index.is_used_since(before, &numbers));
+}
+
+#[test]
+fn an_edit_makes_stale_only_the_lines_it_replaces() {
+    let mut session = Session::default();
+    let gone = session.read("src/a.rs", "let first = 1;");
+    let stays = session.read("src/a.rs", "let second = 2;");
+    session.edit("/home/me/src/a.rs", "let first = 1;", "let third = 3;");
+    assert!(session.loss(&gone).abs() < 1e-12 && session.loss(&stays) > 0.0);
+    session.show("let first = 1;", false, Vec::new(), None);
+    assert!(session.loss(&gone) > 0.0, "shown again");
+}
+
+#[test]
+fn a_line_that_an_edit_quotes_and_writes_again_is_not_stale() {
+    let mut session = Session::default();
+    let beside = session.read("a.rs", "let second = 2;");
+    session.edit("a.rs", "let first = 1;\nlet second = 2;", "let second = 2;");
+    assert!(session.loss(&beside) > 0.0);
+}
+
+#[test]
+fn a_line_of_a_file_is_worth_more_than_one_of_a_log_and_among_few_more_than_among_many() {
+    let many: Vec<String> = (0..200).map(|at| format!("let n{at} = {at};\n")).collect();
+    let first = "let n100 = 100;";
+    let loss = |is_file: bool, text: &str| {
+        let mut session = Session::default();
+        if is_file {
+            session.read("a.rs", text);
+        } else {
+            session.show(text, false, Vec::new(), None);
+        }
+        session.loss(&session.index.clone().number(&[], &lines::of_texts([utf16(first)].into_iter())))
+    };
+    assert!(loss(true, first) > loss(false, first) && loss(true, first) > loss(true, &many.concat()));
+}
+
+fn utf16(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
+
+#[test]
+fn what_was_read_ages_from_the_first_edit_after_it_and_with_calls_that_edit_nothing() {
+    let loss = |first: bool, calls: u32| {
+        let mut session = Session::default();
+        let numbers = session.read("a.rs", "let first = 1;");
+        if first {
+            session.edit("b.rs", "", "let second = 2;");
+        }
+        session.wait(calls);
+        session.edit("b.rs", "", "let third = 3;");
+        session.loss(&numbers)
+    };
+    assert!(loss(true, 30) < 0.8 * loss(false, 30));
+    let idle = |calls: u32| {
+        let mut session = Session::default();
+        let numbers = session.read("a.rs", "let first = 1;");
+        session.wait(calls);
+        session.loss(&numbers)
+    };
+    assert!(idle(60) < 0.5 * idle(0));
+}
+
+#[test]
+fn an_agent_that_edits_from_memory_needs_what_it_read() {
+    let loss = |calls_between: u32| {
+        let mut session = Session::default();
+        for at in 0..6 {
+            let line = format!("let number{at} = {at};");
+            session.read("a.rs", &line);
+            session.wait(calls_between);
+            session.edit("a.rs", &line, "");
+        }
+        let again = session.read("a.rs", "let last = 7;");
+        session.loss(&again)
+    };
+    assert!(loss(FAR) > 1.5 * loss(0));
+}
+
+#[test]
+fn work_on_a_file_keeps_all_its_lines_young() {
+    let loss = |later: &str| {
+        let mut session = Session::default();
+        let numbers = session.read("a.rs", "let first = 1;");
+        session.edit("c.rs", "", "let second = 2;");
+        session.wait(20);
+        session.read(later, "let third = 3;");
+        session.loss(&numbers)
+    };
+    assert!(loss("/home/me/a.rs") > loss("b.rs"));
+}

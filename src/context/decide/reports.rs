@@ -1,0 +1,189 @@
+//! The part of a call that both schedules take in alike when its answer comes: what the provider counted, and what its cache
+//! gave.
+
+use super::cache_watch::{Answered, CacheWatch};
+use super::calibration::{Calibration, Sent};
+use super::conversation::Rewrite;
+use super::verdict::Verdict;
+use crate::context::facts::transcript::{Assistant, Body, Message, Transcript};
+use crate::context::request::account::Account;
+use crate::tokens::estimate::{Estimate, Size};
+
+/// The request that an answer came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The sent part of the transcript.
+    pub sent: Size,
+    /// The estimate of its prompt.
+    pub estimate: Estimate,
+    /// The decision of the sticky schedule; `None` where the layers were recomputed.
+    pub verdict: Option<Verdict>,
+    /// The oldest message that was sent otherwise than before.
+    pub touched: Option<usize>,
+    /// True if this process planned it.
+    pub is_lived: bool,
+    /// What was sent in it, if that was another list than stands before its answer now; `Some(None)` where nobody knows.
+    pub elsewhere: Option<Option<Sent>>,
+}
+
+/// The lessons of the reports so far.
+#[derive(Clone, Debug, Default)]
+pub struct Reports {
+    /// The provider's way of counting.
+    pub calibration: Calibration,
+    /// Its cache, as far as it is known.
+    pub watch: CacheWatch,
+    /// When the newest message was made that is neither an answer nor a tool's, in ms.
+    newest_input_ms: Option<f64>,
+    /// The same of the newest summary.
+    summary_ms: Option<f64>,
+    /// True if the host rewrote the list.
+    is_rewritten: bool,
+}
+
+impl Reports {
+    /// No lessons yet; `calibrates` where the provider's counts are learned from.
+    #[must_use]
+    pub fn new(calibrates: bool) -> Self {
+        Self { calibration: Calibration::new(calibrates), ..Self::default() }
+    }
+
+    /// Takes in a message that stands before the next call.
+    pub fn pass(&mut self, message: &Message) {
+        let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
+        if is_input && message.timestamp_ms > self.newest_input_ms {
+            self.newest_input_ms = message.timestamp_ms;
+        }
+        if matches!(message.body, Body::Summary) {
+            self.summary_ms = message.timestamp_ms;
+        }
+    }
+
+    /// True if an answer of that time was to a call that did not have the summary before it.
+    pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
+        is_older(time_ms, self.summary_ms)
+    }
+
+    /// Takes in the answer at `index`, which is not in the account yet.
+    pub fn enter(
+        &mut self,
+        account: &Account,
+        index: usize,
+        (message, assistant): (&Message, &Assistant),
+        request: Request,
+    ) {
+        let Request { sent, touched, is_lived, .. } = request;
+        let raw = account.raw();
+        let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
+        self.watch.enter(Answered {
+            index,
+            source: &assistant.source,
+            usage: &assistant.usage,
+            time_ms: newest_ms(account),
+            reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
+            touched,
+        });
+        if message.is_sent || assistant.usage.refused.is_some() {
+            // Of a list that was rewritten this process knows what it planned, whatever the times say.
+            if let Some(sent) = request.elsewhere {
+                self.is_rewritten = true;
+                if let Some(Sent { edited, .. }) = sent {
+                    let sent = Sent { raw: edited, edited };
+                    self.calibration.observe_elsewhere(index, assistant, sent);
+                }
+            } else {
+                let is_known = is_lived && self.is_rewritten;
+                // A recording may have been made without the hook: after a restart nothing else tells.
+                let sent = Sent { raw: if is_known { sent } else { raw }, edited: sent };
+                self.calibration.observe(index, assistant, sent, is_stale && !is_known);
+            }
+        }
+    }
+
+    /// Takes in what was reported late.
+    pub fn catch_up(&mut self, account: &mut Account, transcript: &Transcript) {
+        let late = self.calibration.catch_up(transcript.messages());
+        account.renew(transcript, &late);
+    }
+
+    /// Goes on with a list that its host rewrote.
+    pub fn goes_on(&mut self, rewrite: &Rewrite) {
+        (self.newest_input_ms, self.summary_ms, self.is_rewritten) = (None, None, true);
+        if !rewrite.is_tail {
+            self.calibration.rewrite();
+            self.watch.goes_on(rewrite.known);
+        }
+    }
+}
+
+fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
+    time_ms.zip(than).is_some_and(|(time, than)| time < than)
+}
+
+/// When the newest message was made, in ms.
+pub fn newest_ms(account: &Account) -> Option<f64> {
+    account.rows().last().and_then(|row| row.message.timestamp_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::facts::measure::{Raw, RawRole, outline};
+    use crate::context::facts::transcript::Usage;
+    use crate::tokens::estimate::Size;
+
+    const REWRITTEN: Rewrite =
+        Rewrite { kept: Vec::new(), kept_end: 0, known: 0, answer: None, is_tail: false, changed: None };
+
+    fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
+        outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })
+    }
+
+    /// Takes in an answer of that time with a report of 50 000 tokens. True if the report taught anything.
+    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_lived: bool) -> bool {
+        let usage = Usage { input: Some(50_000.0), ..Usage::default() };
+        let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+        let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
+        let request = Request {
+            sent: Size { cl100k: 30_000, messages: 1 },
+            estimate,
+            verdict: None,
+            touched: None,
+            is_lived,
+            elsewhere: None,
+        };
+        let assistant = answer.assistant().expect("is an answer");
+        reports.enter(&Account::default(), 3, (&answer, assistant), request);
+        reports.calibration.estimate() != estimate
+    }
+
+    #[test]
+    fn a_report_from_before_the_newest_input_is_of_another_list() {
+        let after_input = || {
+            let mut reports = Reports::new(true);
+            reports.pass(&message(RawRole::User, 5_000.0));
+            reports.pass(&message(RawRole::User, 4_000.0));
+            reports
+        };
+        assert!(!takes_in(&mut after_input(), 4_999.0, false));
+        assert!(takes_in(&mut after_input(), 5_000.0, false), "at the same time");
+        assert!(!takes_in(&mut after_input(), 4_999.0, true), "as after a restart");
+        let mut rewritten = after_input();
+        rewritten.goes_on(&REWRITTEN);
+        rewritten.pass(&message(RawRole::User, 5_000.0));
+        assert!(takes_in(&mut rewritten, 4_999.0, true), "it knows what it sent");
+        assert!(takes_in(&mut Reports::new(true), 0.0, false), "no input at all");
+    }
+
+    #[test]
+    fn only_a_summary_makes_a_call_older_than_a_summary() {
+        let mut reports = Reports::new(true);
+        reports.pass(&message(RawRole::User, 9_000.0));
+        assert!(!reports.is_older_than_summary(Some(1.0)));
+        reports.pass(&message(RawRole::Summary, 5_000.0));
+        assert!(reports.is_older_than_summary(Some(4_999.0)));
+        assert!(!reports.is_older_than_summary(Some(5_000.0)) && !reports.is_older_than_summary(None));
+        reports.goes_on(&REWRITTEN);
+        assert!(!reports.is_older_than_summary(Some(1.0)));
+    }
+}

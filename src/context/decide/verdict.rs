@@ -1,0 +1,50 @@
+//! The decision of the sticky schedule at a call, and the arithmetic behind it.
+
+use super::economy::Prices;
+pub use crate::contract::Verdict;
+
+/// The arithmetic of one call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arithmetic {
+    /// The decision and its reason.
+    pub verdict: Verdict,
+    /// True if nothing is left in the provider's cache.
+    pub is_cold: bool,
+    /// Estimated prompt tokens before the decision.
+    pub context: f64,
+    /// Tokens a batch can be expected to remove.
+    pub removable: f64,
+    /// Paid so far for carrying them, in input tokens.
+    pub carried: f64,
+    /// The cost of rewriting the rest, in input tokens: the frontier moves when `carried` reaches it.
+    pub rewrite: f64,
+    /// Calls after which a batch has paid for itself: worked out where one was, else expected.
+    pub payback_calls: f64,
+    /// Index after the last edited message.
+    pub frontier: usize,
+}
+
+impl Verdict {
+    /// True if the frontier moves.
+    #[must_use]
+    pub const fn moves(self) -> bool {
+        !matches!(self, Self::Wait | Self::Unpaid | Self::TurnOpen)
+    }
+}
+
+/// Calls, the one that moves among them, until what a batch removes and is no longer read has paid for what is written anew
+/// behind the first change; both in provider tokens.
+///
+/// ```
+/// use pi_strata::context::decide::economy::Prices;
+/// use pi_strata::context::decide::verdict::payback_calls;
+/// let prices = Prices { read: 0.1, write: 1.25, ttl_seconds: 300.0 };
+/// assert_eq!(payback_calls(20_000.0, 40_000.0, prices).round(), 23.0);
+/// // A fourth of the read price: four times as long, and a little more.
+/// assert_eq!(payback_calls(20_000.0, 40_000.0, Prices { read: 0.025, ..prices }).round(), 98.0);
+/// ```
+#[must_use]
+pub fn payback_calls(removed: f64, rewritten: f64, prices: Prices) -> f64 {
+    let cost = prices.rewrite(rewritten);
+    if cost > 0.0 { cost / (prices.read * removed.max(0.0)) } else { 0.0 }
+}

@@ -1,0 +1,68 @@
+//! Settings of the measurement: how texts are counted and how long tool results are made shorter.
+
+use serde::Deserialize;
+
+use super::input::text;
+use crate::context::facts::shorten::{LineSummary, MarkerLanguage};
+use crate::context::facts::traits::keep::KeepRules;
+use crate::contract::IMAGE_TOKENS;
+use crate::tokens::{Tokenizer, estimate::by_length};
+
+/// Settings of the measurement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rules {
+    /// The way to make long tool results shorter.
+    pub shortening: LineSummary,
+    /// The language of the marker line, where the message brings no marker of its own.
+    pub marker: MarkerLanguage,
+    /// True if a marker ends with the handle by which the original can be recalled.
+    pub names_handle: bool,
+    /// The way to count texts.
+    #[serde(skip)]
+    pub counting: Counting,
+    /// Tools whose results are never touched.
+    pub exclude_tools: Vec<Box<str>>,
+    /// Tokens of one image.
+    pub image_tokens: usize,
+    /// What stays whole in its newest state; `None` for nothing.
+    pub keep: Option<KeepRules>,
+}
+
+/// Ways to find the tokens of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counting {
+    /// Exactly, by an encoding.
+    Exact(&'static Tokenizer),
+    /// From its length, for hosts that want no more than a bound.
+    Chars,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            shortening: LineSummary::default(),
+            marker: MarkerLanguage::Zh,
+            names_handle: false,
+            counting: Counting::Exact(Tokenizer::cl100k()),
+            exclude_tools: Vec::new(),
+            image_tokens: IMAGE_TOKENS,
+            keep: None,
+        }
+    }
+}
+
+impl Rules {
+    /// True if nothing may be done to what this tool was asked and answered.
+    pub(super) fn excludes(&self, tool_name: &[u16]) -> bool {
+        self.exclude_tools.contains(&text(tool_name))
+    }
+
+    /// Tokens of a text.
+    pub(super) fn tokens(&self, text: &[u16]) -> usize {
+        match self.counting {
+            Counting::Exact(tokenizer) => tokenizer.count_utf16(text),
+            Counting::Chars => by_length(text),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The hook's summary of a long tool result: its first lines, a marker line, its last lines.
+
+use serde::Deserialize;
+
+use super::marker::MarkerLanguage;
+use crate::contract::{MIN_SUMMARY_CHARS, SUMMARY_HEAD_LINES, SUMMARY_TAIL_LINES};
+use crate::text::{NEWLINE, Utf16Len, clip_middle, line_count, lines};
+
+/// Longest line that a summary shows whole.
+const LINE_LEN: Utf16Len = Utf16Len(500);
+
+/// First and last lines of a text around a marker line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineSummary {
+    /// Lines kept from the beginning.
+    pub head_lines: usize,
+    /// Lines kept from the end.
+    pub tail_lines: usize,
+    /// The least that a cut between lines shows of the beginning.
+    #[serde(default)]
+    pub least_head: u32,
+    /// The least that it shows of the end.
+    #[serde(default)]
+    pub least_tail: u32,
+    /// Only longer texts are summarised.
+    pub min_len: Utf16Len,
+}
+
+impl Default for LineSummary {
+    fn default() -> Self {
+        Self {
+            head_lines: SUMMARY_HEAD_LINES,
+            tail_lines: SUMMARY_TAIL_LINES,
+            least_head: 0,
+            least_tail: 0,
+            min_len: MIN_SUMMARY_CHARS,
+        }
+    }
+}
+
+impl LineSummary {
+    /// The summary of `text`: first lines, the marker, last lines; `None` if it would not be shorter.
+    ///
+    /// `marker` gets the number of lines left out and the original length.
+    ///
+    /// ```
+    /// use pi_strata::context::facts::shorten::{LineSummary, MarkerLanguage};
+    ///
+    /// let lines: Vec<String> = (1..=100).map(|number| format!("line {number}")).collect();
+    /// let text: Vec<u16> = lines.join("\n").encode_utf16().collect();
+    /// let marker = |omitted, original| MarkerLanguage::En.marker(omitted, original);
+    /// let summary = LineSummary::default().summarize(&text, marker).expect("is shorter");
+    /// assert_eq!(
+    ///     String::from_utf16_lossy(&summary),
+    ///     "line 1\nline 2\nline 3\n[... 95 lines omitted, 791 characters originally ...]\nline 99\nline 100"
+    /// );
+    /// ```
+    pub fn summarize(
+        &self,
+        text: &[u16],
+        marker: impl FnOnce(usize, Utf16Len) -> Vec<u16>,
+    ) -> Option<Vec<u16>> {
+        if text.len() <= self.min_len.0 || self.is_summary(text) {
+            return None;
+        }
+        let count = line_count(text);
+        let omitted = count.saturating_sub(self.head_lines + self.tail_lines);
+        // With few lines those at the end are the same as those at the beginning: none is shown twice.
+        let tail_lines = self.tail_lines.min(count.saturating_sub(self.head_lines));
+        let shown = |line: &[u16]| clip_middle(line, LINE_LEN);
+        let mut kept: Vec<Vec<u16>> = lines(text).take(self.head_lines).map(shown).collect();
+        kept.push(marker(omitted, Utf16Len(text.len())));
+        let last: Vec<Vec<u16>> = lines(text).rev().take(tail_lines).map(shown).collect();
+        kept.extend(last.into_iter().rev());
+        let summary = kept.join(&NEWLINE);
+        (summary.len() < text.len()).then_some(summary)
+    }
+
+    /// Returns `true` if `text` is such a summary that came back: its marker says that the original was longer.
+    fn is_summary(&self, text: &[u16]) -> bool {
+        let most = self.head_lines + self.tail_lines + 1;
+        let marked = lines(text).take(self.head_lines + 1).find_map(MarkerLanguage::original_len);
+        marked.is_some_and(|original| original > Utf16Len(text.len())) && line_count(text) <= most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(text: &str) -> Option<String> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let summary = LineSummary::default().summarize(&units, |x, y| MarkerLanguage::Zh.marker(x, y))?;
+        Some(String::from_utf16(&summary).expect("cuts keep text valid"))
+    }
+
+    #[test]
+    fn keeps_three_lines_the_marker_and_two_lines() {
+        let text = (1..=200).map(|i| format!("line {i}")).collect::<Vec<_>>().join("\n");
+        let length = text.len();
+        assert_eq!(
+            summary(&text).as_deref(),
+            Some(&*format!(
+                "line 1\nline 2\nline 3\n[... 已省略 195 行，原始 {length} 字符 ...]\nline 199\nline 200"
+            ))
+        );
+    }
+
+    #[test]
+    fn leaves_five_hundred_alone_and_takes_five_hundred_and_one() {
+        let lines = "x\n".repeat(249);
+        assert_eq!(summary(&format!("{lines}xx")), None);
+        assert!(summary(&format!("{lines}xxx")).is_some_and(|text| text.contains("245 行，原始 501 字符")));
+    }
+
+    #[test]
+    fn long_lines_show_their_beginning_and_their_end_and_no_half_of_a_pair() {
+        let line = format!("{}😀{}", "a".repeat(349), "b".repeat(3000));
+        let text = summary(&line).expect("is shorter");
+        assert_eq!(
+            text,
+            format!("{}…{}\n[... 已省略 0 行，原始 3351 字符 ...]", "a".repeat(349), "b".repeat(149))
+        );
+    }
+
+    #[test]
+    fn no_line_is_shown_twice() {
+        let line = |number: usize| format!("{number}{}", "x".repeat(400));
+        for count in 2..=5 {
+            let lines: Vec<String> = (0..count).map(line).collect();
+            let text = lines.join("\n");
+            // With the marker it would be longer than the text: then the text stays.
+            assert_eq!(summary(&text), None, "{count} lines");
+        }
+        let long = format!("{}\n{}", "y".repeat(2000), line(1));
+        let text = summary(&long).expect("is shorter");
+        assert_eq!(text.matches(&line(1)).count(), 1);
+        assert!(text.ends_with("字符 ...]"));
+    }
+
+    #[test]
+    fn a_summary_that_is_not_shorter_is_none() {
+        assert_eq!(summary(&"a".repeat(520)), None);
+        let text: Vec<u16> = "word\n".repeat(200).encode_utf16().collect();
+        let with_marker_of = |len: usize| {
+            LineSummary::default().summarize(&text, |_, _| vec![u16::from(b'x'); len]).map(|of| of.len())
+        };
+        let equal = text.len() - with_marker_of(0).expect("is shorter");
+        assert_eq!([with_marker_of(equal), with_marker_of(equal - 1)], [None, Some(text.len() - 1)]);
+    }
+}

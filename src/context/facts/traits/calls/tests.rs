@@ -1,0 +1,384 @@
+//! The forms of many agents, held against each other: one file read or edited is the same fact in each.
+
+use super::*;
+use crate::context::facts::traits::forms::Form;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn target(tool: &str, arguments: &Value) -> Target {
+    Target::of(&utf16(tool), &utf16(&arguments.to_string()), &mut Vec::new())
+}
+
+fn name(target: &Target) -> String {
+    target.form.map(Form::name).unwrap_or_default()
+}
+
+fn file(range: Option<Range>, change: Option<Change>) -> File {
+    File { path: Path::of("src/a.rs", None).expect("is a path"), range, change }
+}
+
+/// Reads of `src/a.rs` as each agent asks for them: the form, the tool and its arguments.
+fn whole_reads() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
+        ("Claude Code Read", "Read", json!({ "file_path": "src/a.rs" })),
+        ("Claude Code Bash: cat", "Bash", json!({ "command": "cat src/a.rs", "description": "Show it" })),
+        ("Codex read_file", "read_file", json!({ "file_path": "src/a.rs", "mode": "slice" })),
+        ("Codex shell: cat", "shell", json!({ "command": ["bash", "-lc", "cat src/a.rs"] })),
+        ("Codex shell: cat", "shell", json!({ "command": ["cat", "src/a.rs"], "workdir": "" })),
+        (
+            "Codex shell: cat",
+            "container.exec",
+            json!({ "command": ["/bin/zsh", "-lc", "cd src && nl -ba a.rs"] }),
+        ),
+        (
+            "Codex shell: cat",
+            "shell",
+            json!({ "command": ["powershell.exe", "-NoProfile", "-Command", "Get-Content -Path 'src\\a.rs'"] }),
+        ),
+        ("Codex shell: cat", "shell", json!({ "command": ["cmd.exe", "/d", "/s", "/c", "type src\\a.rs"] })),
+        (
+            "Codex local_shell: cat",
+            "local_shell_call",
+            json!({ "action": { "type": "exec", "command": ["cat", "a.rs"], "working_directory": "src" } }),
+        ),
+        ("Codex exec_command: cat", "exec_command", json!({ "cmd": "cat a.rs", "workdir": "src" })),
+        (
+            "Codex exec",
+            "exec",
+            json!({ "input": "const r = await tools.exec_command({\"cmd\":\"cat a.rs\",\"workdir\":\"src\"});\ntext(r.output);" }),
+        ),
+        ("Codex shell_command: git show", "shell_command", json!({ "command": "git show HEAD:src/a.rs" })),
+        ("pi read", "read", json!({ "path": "src/a.rs" })),
+        ("pi bash: cat", "bash", json!({ "command": "sudo cat ./src/a.rs 2>/dev/null" })),
+        ("OpenCode read", "read", json!({ "filePath": "src/a.rs" })),
+        ("OpenClaw exec: cat", "exec", json!({ "command": "bash -c 'cat src/a.rs'" })),
+        ("Gemini CLI read_file", "read_file", json!({ "absolute_path": "src/a.rs" })),
+        ("Gemini CLI read_many_files", "read_many_files", json!({ "paths": ["src/a.rs"] })),
+        (
+            "Gemini CLI run_shell_command: cat",
+            "run_shell_command",
+            json!({ "command": "cat a.rs", "directory": "src" }),
+        ),
+        ("Cline read_file", "read_file", json!({ "path": "src/a.rs", "start_line": null, "end_line": null })),
+        (
+            "Cline execute_command: cat",
+            "execute_command",
+            json!({ "command": "type src\\a.rs", "requires_approval": false }),
+        ),
+        ("Roo read_file", "read_file", json!({ "files": [{ "path": "src/a.rs", "line_ranges": [] }] })),
+        (
+            "Cursor read_file",
+            "read_file",
+            json!({ "target_file": "src/a.rs", "should_read_entire_file": true }),
+        ),
+        (
+            "Cursor run_terminal_cmd: cat",
+            "run_terminal_cmd",
+            json!({ "command": "cat src/a.rs | cat", "is_background": false }),
+        ),
+        ("Copilot read_file", "read_file", json!({ "filePath": "src/a.rs" })),
+        (
+            "Copilot run_in_terminal: cat",
+            "run_in_terminal",
+            json!({ "command": "gc src/a.rs", "explanation": "x", "isBackground": false }),
+        ),
+        (
+            "OpenHands view",
+            "str_replace_editor",
+            json!({ "command": "view", "path": "src/a.rs", "view_range": null }),
+        ),
+        (
+            "OpenHands bash: python",
+            "execute_bash",
+            json!({ "command": "python3 - <<'PY'\nprint(open('src/a.rs').read())\nPY" }),
+        ),
+        ("Goose text_editor", "developer__text_editor", json!({ "command": "view", "path": "src/a.rs" })),
+        (
+            "MCP filesystem read_multiple_files",
+            "mcp__fs__read_multiple_files",
+            json!({ "paths": ["src/a.rs"] }),
+        ),
+        ("Windsurf view_file", "view_file", json!({ "AbsolutePath": "src/a.rs" })),
+        ("Windsurf run_command: cat", "run_command", json!({ "CommandLine": "cat a.rs", "Cwd": "src" })),
+        ("any", "fetch_source", json!({ "fileName": 1, "filename": "src/a.rs" })),
+        (
+            "Claude Code Grep",
+            "Grep",
+            json!({ "pattern": "fn main", "path": "src/a.rs", "output_mode": "content" }),
+        ),
+        ("pi bash: rg", "bash", json!({ "command": "rg -n 'fn main' src/a.rs" })),
+        ("pi bash: rg", "bash", json!({ "command": "grep -e main src/a.rs" })),
+        (
+            "PowerShell: select string",
+            "powershell",
+            json!({ "command": "Select-String -Path src\\a.rs -Pattern main" }),
+        ),
+        ("pi bash: git diff", "bash", json!({ "command": "git -C src diff HEAD~1 -- a.rs" })),
+        ("pi bash: tail", "bash", json!({ "command": "tail -20 src/a.rs" })),
+    ]
+}
+
+fn partial_reads() -> Vec<(&'static str, Value)> {
+    vec![
+        ("Read", json!({ "file_path": "src/a.rs", "offset": 10, "limit": 31 })),
+        ("read_file", json!({ "absolute_path": "src/a.rs", "offset": 9, "limit": 31 })),
+        ("read_file", json!({ "file_path": "src/a.rs", "start_line": 10, "end_line": 40 })),
+        (
+            "read_file",
+            json!({ "target_file": "src/a.rs", "start_line_one_indexed": 10, "end_line_one_indexed_inclusive": 40 }),
+        ),
+        ("read_file", json!({ "filePath": "src/a.rs", "startLine": 10, "endLine": 40 })),
+        ("read_file", json!({ "files": [{ "path": "src/a.rs", "line_ranges": [[10, 20], [30, 40]] }] })),
+        ("read_file", json!({ "args": { "file": [{ "path": "src/a.rs", "line_range": "10-40" }] } })),
+        ("view", json!({ "path": "src/a.rs", "view_range": [10, 40] })),
+        ("file_editor", json!({ "command": "view", "path": "src/a.rs", "view_range": [10, 40] })),
+        ("view_file", json!({ "AbsolutePath": "src/a.rs", "StartLine": 10, "EndLine": 40 })),
+        ("shell", json!({ "command": ["bash", "-lc", "sed -n '10,40p' src/a.rs"] })),
+        ("shell", json!({ "command": ["sed", "-n", "10,40p", "src/a.rs"] })),
+        ("exec_command", json!({ "cmd": "nl -ba src/a.rs | sed -n '10,40p'" })),
+        ("bash", json!({ "command": "cat src/a.rs | head -n 40 | tail -n +10" })),
+        ("bash", json!({ "command": "tail -n +10 src/a.rs | head -31" })),
+        ("bash", json!({ "command": "awk 'NR>=10 && NR<=40' src/a.rs" })),
+        ("powershell", json!({ "command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 31" })),
+        ("read", json!({ "path": "src/a.rs:10-40" })),
+        (
+            "exec",
+            json!({ "input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));" }),
+        ),
+        ("powershell", json!({ "command": "(Get-Content -Path 'src\\a.rs')[9..39]" })),
+    ]
+}
+
+/// Edits of one line of `src/a.rs`.
+fn edits_of(old: &str, new: &str) -> Vec<(&'static str, Value)> {
+    let patch = format!("*** Begin Patch\n*** Update File: src/a.rs\n@@\n-{old}\n+{new}\n*** End Patch\n");
+    let blocks = format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
+    let roo = format!("<<<<<<< SEARCH\n:start_line:10\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
+    let diff = format!("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -10,1 +10,1 @@\n-{old}\n+{new}\n");
+    let python = format!(
+        "python - <<'PY'\nfrom pathlib import Path\np = Path('src/a.rs')\nold = '{old}'\np.write_text(p.read_text().replace(old, '{new}'))\nPY"
+    );
+    vec![
+        ("Edit", json!({ "file_path": "src/a.rs", "old_string": old, "new_string": new })),
+        (
+            "MultiEdit",
+            json!({ "file_path": "src/a.rs", "edits": [{ "old_string": old, "new_string": new }] }),
+        ),
+        ("shell", json!({ "command": ["apply_patch", patch] })),
+        ("shell", json!({ "command": ["bash", "-lc", format!("apply_patch <<'EOF'\n{patch}EOF")] })),
+        (
+            "shell",
+            json!({ "command": ["bash", "-lc", format!("cd src && apply_patch <<'EOF'\n{}EOF", patch.replace("src/", ""))] }),
+        ),
+        ("apply_patch", json!({ "input": patch })),
+        (
+            "exec",
+            json!({ "input": format!("const p = {};\ntext(await tools.apply_patch(p));", json!(patch)) }),
+        ),
+        ("apply_patch", json!({ "patchText": patch })),
+        ("apply_patch", json!(patch)),
+        ("edit", json!({ "path": "src/a.rs", "oldText": old, "newText": new })),
+        ("edit", json!({ "path": "src/a.rs", "edits": [{ "oldText": old, "newText": new }] })),
+        ("edit", json!({ "filePath": "src/a.rs", "oldString": old, "newString": new })),
+        (
+            "replace",
+            json!({ "file_path": "src/a.rs", "old_string": old, "new_string": new, "instruction": "x" }),
+        ),
+        ("replace_in_file", json!({ "path": "src/a.rs", "diff": blocks })),
+        ("apply_diff", json!({ "path": "src/a.rs", "diff": roo })),
+        (
+            "apply_diff",
+            json!({ "args": { "file": [{ "path": "src/a.rs", "diff": [{ "content": roo, "start_line": 10 }] }] } }),
+        ),
+        ("search_and_replace", json!({ "path": "src/a.rs", "search": old, "replace": new })),
+        ("search_replace", json!({ "file_path": "src/a.rs", "old_string": old, "new_string": new })),
+        ("StrReplace", json!({ "path": "src/a.rs", "old_string": old, "new_string": new })),
+        ("replace_string_in_file", json!({ "filePath": "src/a.rs", "oldString": old, "newString": new })),
+        (
+            "multi_replace_string_in_file",
+            json!({ "explanation": "x", "replacements": [{ "filePath": "src/a.rs", "oldString": old, "newString": new }] }),
+        ),
+        (
+            "str_replace_editor",
+            json!({ "command": "str_replace", "path": "src/a.rs", "old_str": old, "new_str": new }),
+        ),
+        ("developer__text_editor", json!({ "command": "str_replace", "path": "src/a.rs", "diff": diff })),
+        ("edit", json!({ "path": "src/a.rs", "before": old, "after": new })),
+        (
+            "edit_file",
+            json!({ "path": "src/a.rs", "edits": [{ "oldText": old, "newText": new }], "dryRun": false }),
+        ),
+        (
+            "replace_file_content",
+            json!({ "TargetFile": "src/a.rs", "ReplacementChunks": [{ "TargetContent": old, "ReplacementContent": new }] }),
+        ),
+        ("StrReplaceFile", json!({ "path": "src/a.rs", "edit": { "old": old, "new": new } })),
+        ("bash", json!({ "command": python })),
+        ("bash", json!({ "command": format!("git apply <<'EOF'\n{diff}EOF") })),
+    ]
+}
+
+fn writes_of(text: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("Write", json!({ "file_path": "src/a.rs", "content": text })),
+        ("write", json!({ "path": "src/a.rs", "content": text })),
+        ("write_to_file", json!({ "path": "src/a.rs", "content": text, "line_count": 1 })),
+        ("edit_file", json!({ "target_file": "src/a.rs", "instructions": "", "code_edit": text })),
+        ("Write", json!({ "path": "src/a.rs", "contents": text })),
+        ("create", json!({ "path": "src/a.rs", "file_text": text })),
+        ("create_file", json!({ "filePath": "src/a.rs", "content": text })),
+        ("str_replace_editor", json!({ "command": "create", "path": "src/a.rs", "file_text": text })),
+        ("shell", json!({ "command": ["bash", "-lc", format!("cat > src/a.rs <<'EOF'\n{text}\nEOF")] })),
+        ("bash", json!({ "command": format!("cd src; cat <<EOF >a.rs\n{text}\nEOF\nmake") })),
+        ("bash", json!({ "command": format!("tee src/a.rs <<-EOF\n\t{text}\n\tEOF") })),
+        ("bash", json!({ "command": format!("cat <<'EOF' | tee src/a.rs\n{text}\nEOF") })),
+        ("bash", json!({ "command": format!("echo '{text}' >> src/a.rs") })),
+        ("powershell", json!({ "command": format!("@'\n{text}\n'@ | Set-Content -Path src\\a.rs") })),
+        ("powershell", json!({ "command": format!("Set-Content -Path src\\a.rs -Value '{text}'") })),
+        (
+            "apply_patch",
+            json!({ "input": format!("*** Begin Patch\n*** Add File: src/a.rs\n+{text}\n*** End Patch") }),
+        ),
+    ]
+}
+
+#[test]
+fn every_form_is_read_under_its_name() {
+    for (form, tool, arguments) in whole_reads() {
+        let target = target(tool, &arguments);
+        assert_eq!(
+            (&*name(&target), &*target.files),
+            (form, [file(None, None)].as_slice()),
+            "{tool} {arguments}"
+        );
+    }
+}
+
+#[test]
+fn a_part_of_a_file_is_the_same_lines_in_every_form() {
+    let lines = Range { first: 10, last: Some(40) };
+    for (tool, arguments) in partial_reads() {
+        assert_eq!(&*target(tool, &arguments).files, [file(Some(lines), None)], "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn an_edit_is_the_same_change_in_every_form() {
+    let (old, new) = ("let answer = 41;", "let answer = 42;");
+    let change = edits::change(&[old], &[new]);
+    for (tool, arguments) in edits_of(old, new) {
+        assert_eq!(
+            &*target(tool, &arguments).files,
+            [file(None, Some(change.clone()))],
+            "{tool} {arguments}"
+        );
+    }
+    for (tool, arguments) in writes_of(new) {
+        let written = edits::change(&[], &[new]);
+        assert_eq!(&*target(tool, &arguments).files, [file(None, Some(written))], "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn a_move_is_the_same_in_every_form() {
+    let moved = Change { moved_to: Path::of("src/b.rs", None), ..Change::default() };
+    for (tool, arguments) in [
+        ("bash", json!({ "command": "git mv src/a.rs src/b.rs" })),
+        ("bash", json!({ "command": "cd src && mv -f a.rs b.rs" })),
+        ("powershell", json!({ "command": "Move-Item src\\a.rs src\\b.rs" })),
+        ("move_file", json!({ "source": "src/a.rs", "destination": "src/b.rs" })),
+        (
+            "apply_patch",
+            json!({ "input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch" }),
+        ),
+    ] {
+        assert_eq!(&*target(tool, &arguments).files, [file(None, Some(moved.clone()))], "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn what_reads_no_file_names_none() {
+    for (tool, arguments) in [
+        ("ls", json!({ "path": "src" })),
+        ("list_dir", json!({ "dir_path": "src", "path": "src" })),
+        ("Grep", json!({ "pattern": "x", "path": "src" })),
+        ("bash", json!({ "command": "cargo test" })),
+        ("bash", json!({ "command": "cat $FILE *.rs" })),
+        ("bash", json!({ "command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs" })),
+        ("bash", json!({ "command": "node <<'EOF'\ncat a.rs\nEOF" })),
+        ("shell", json!({ "command": ["make", "cat", "a.rs"] })),
+        ("shell", json!({ "command": 7 })),
+        ("read", json!({ "path": { "path": 7 } })),
+    ] {
+        assert_eq!(target(tool, &arguments), Target::default(), "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn a_script_of_calls_shows_the_lines_of_their_texts() {
+    let mut shown = Vec::new();
+    let input = json!({ "input": "await tools.apply_patch(\"*** Begin Patch\\n+let answer = 42;\\n*** End Patch\")" });
+    Target::of(&utf16("exec"), &utf16(&input.to_string()), &mut shown);
+    assert!(shown.contains(&Line::of(&utf16("+let answer = 42;")).expect("is long enough")));
+}
+
+#[test]
+fn a_subject_is_the_file_or_the_command() {
+    let of = |tool, arguments: Value| Subject::of(tool, &arguments.to_string());
+    assert_eq!(of("Read", json!({ "file_path": "a.rs" })), Subject::File("a.rs".to_owned()));
+    assert_eq!(
+        of("shell", json!({ "command": ["bash", "-lc", "make"] })),
+        Subject::Command("bash -lc make".to_owned())
+    );
+    assert_eq!(of("think", json!({ "thought": "a.rs" })), Subject::Nothing);
+}
+
+#[test]
+fn arguments_of_any_shape_are_bounded() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let many: Vec<Value> = (0..100_000).map(|i| json!({ "path": format!("f{i}"), "oldText": "x" })).collect();
+    let cyclic = "*** Update File: a\n*** Move to: b\n*** Update File: b\n*** Move to: a\n".repeat(50_000);
+    let chain = format!("bash -c \"{}cat a.rs\"", "bash -c ".repeat(10_000));
+    for arguments in [
+        String::new(),
+        "null".to_owned(),
+        deep,
+        json!(many).to_string(),
+        json!({ "files": many }).to_string(),
+        json!({ "command": "cat a b c;".repeat(100_000) }).to_string(),
+        json!({ "command": vec!["a.rs"; 100_000] }).to_string(),
+        json!({ "command": "<<E ".repeat(50_000) }).to_string(),
+        json!({ "command": "$(".repeat(100_000) }).to_string(),
+        json!({ "command": "@'\n".repeat(50_000) }).to_string(),
+        json!({ "command": chain }).to_string(),
+        json!({ "input": format!("*** Begin Patch\n{cyclic}") }).to_string(),
+        json!({ "view_range": vec![vec![1]; 100_000], "path": "a" }).to_string(),
+    ] {
+        let read = Target::of(&utf16("shell"), &utf16(&arguments), &mut Vec::new());
+        assert!(read.files.len() <= MAX_FILES, "{arguments:.40}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let keys = "path|command|edits|files|old_string|content|diff|offset|view_range|input";
+    let leaf = prop_oneof![
+        "[a-z/. $'\"<>|;&\\\\\n-]{0,40}".prop_map(Value::from),
+        any::<u64>().prop_map(Value::from)
+    ];
+    leaf.prop_recursive(4, 30, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(keys, inner, 0..5)
+                .prop_map(|fields| Value::from(serde_json::Map::from_iter(fields))),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_arguments_are_read(arguments in any_json(), tool in "shell|read|edit|bash") {
+        let read = target(&tool, &arguments);
+        prop_assert!(read.files.len() <= MAX_FILES);
+        prop_assert_eq!(read.form.is_some(), !read.files.is_empty());
+    }
+}

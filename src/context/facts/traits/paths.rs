@@ -1,0 +1,113 @@
+//! Reduces the paths in calls to hashes, so that a file has one hash however a call writes its path.
+//!
+//! One call does not tell whether `a/b.rs` and `/home/me/project/a/b.rs` are one file. A path keeps the hashes of its
+//! endings, and `files` in the schedule decides.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Most parts of a path. Earlier parts are left out.
+const MAX_PARTS: usize = 24;
+
+/// Characters of a name that are remembered.
+const NAME_CHARS: usize = 80;
+
+/// A normalised path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// Hashes of its last part, its last two parts, and so on; the last one is of the whole.
+    endings: Box<[u64]>,
+    is_absolute: bool,
+    /// Its last part, clipped.
+    name: Box<str>,
+}
+
+impl Path {
+    /// Reads a path, in `folder` if it is relative; `None` if nothing of it is left.
+    ///
+    /// ```
+    /// use pi_strata::context::facts::traits::paths::Path;
+    /// assert_eq!(Path::of("./a//b.rs", None), Path::of("b.rs", Some("a")));
+    /// assert_eq!(Path::of("a/x/../b.rs", None), Path::of("a\\b.rs", None));
+    /// ```
+    pub fn of(path: &str, folder: Option<&str>) -> Option<Self> {
+        let is_own = is_absolute(path);
+        let folder = folder.filter(|_| !is_own).unwrap_or_default();
+        let mut parts: Vec<&str> = Vec::new();
+        for part in folder.split(['/', '\\']).chain(path.trim().split(['/', '\\'])) {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                part => parts.push(part),
+            }
+        }
+        let name = parts.last()?.chars().take(NAME_CHARS).collect();
+        let mut hash = 0;
+        let endings = parts.iter().rev().take(MAX_PARTS).map(|part| {
+            hash = xxh3_64_with_seed(part.as_bytes(), hash);
+            hash
+        });
+        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder), name })
+    }
+
+    /// Hash of the whole path.
+    pub fn whole(&self) -> u64 {
+        self.endings.last().copied().unwrap_or_default()
+    }
+
+    /// Hashes of its endings, the shortest first; the last is the whole.
+    pub fn endings(&self) -> &[u64] {
+        &self.endings
+    }
+
+    /// Hash of its last part.
+    pub fn name_hash(&self) -> u64 {
+        self.endings.first().copied().unwrap_or_default()
+    }
+
+    /// Returns `true` if it begins at a root.
+    pub fn is_absolute(&self) -> bool {
+        self.is_absolute
+    }
+
+    /// Its last part.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes it takes.
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.endings) + self.name.len()
+    }
+}
+
+fn is_absolute(path: &str) -> bool {
+    let path = path.trim_start();
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    drive || path.starts_with(['/', '\\', '~'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_path_has_one_hash_however_it_is_written() {
+        let plain = Path::of("src/app.rs", None).expect("names a file");
+        for written in ["./src/app.rs", " src//app.rs", "src/x/../app.rs", "src\\app.rs"] {
+            assert_eq!(Path::of(written, None).as_ref(), Some(&plain), "{written}");
+        }
+        assert_eq!(Path::of("app.rs", Some("src")).as_ref(), Some(&plain));
+        let absolute = Path::of("/home/me/src/app.rs", Some("ignored")).expect("names a file");
+        assert!(absolute.is_absolute() && absolute.endings().contains(&plain.whole()));
+        assert_ne!(absolute.whole(), plain.whole());
+        assert_eq!(Path::of("./..", None), None);
+    }
+
+    #[test]
+    fn endless_paths_are_bounded() {
+        let path = Path::of(&"a/".repeat(100_000), None).expect("names a file");
+        assert_eq!(path.endings().len(), MAX_PARTS);
+    }
+}

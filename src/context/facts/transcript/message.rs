@@ -1,0 +1,281 @@
+//! The facts of one message, by role.
+
+use crate::context::facts::cuts::CutTable;
+use crate::context::facts::handle::Handle;
+use crate::context::facts::traits::Traits;
+
+/// The facts of one message. Equal content has equal facts, so they may be shared and cached.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Who speaks, with what only that role has.
+    pub body: Body,
+    /// False where pi leaves it out: stop reasons `error` and `aborted`, and what is excluded from the context.
+    pub is_sent: bool,
+    /// True if the host asked that nothing is done to it.
+    pub is_protected: bool,
+    /// Tokens of the unedited message: 0 where pi does not send it.
+    pub tokens: usize,
+    /// When it was made, in ms since 1970; `None` where missing or not finite.
+    pub timestamp_ms: Option<f64>,
+    /// 128-bit hash of everything that was read of it.
+    pub fingerprint: u128,
+    /// The same without what the provider reported: that may come in later.
+    pub identity: u128,
+    /// The hashes of what it is about.
+    pub traits: Traits,
+    /// The possible cuts of its long texts; empty where they may not be cut.
+    pub cuts: CutTable,
+    /// Its images, in order.
+    pub images: Images,
+}
+
+/// The images of one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Images {
+    /// Characters of each in the request.
+    pub lens: Box<[u32]>,
+    /// Tokens saved where a marker takes the place of one.
+    pub tokens_saved: u32,
+}
+
+/// A message by role.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "answers are the most of it, and facts are shared by pointer")]
+pub enum Body {
+    /// pi 0.86 and later: the prompt and the tools, inside the array.
+    System,
+    /// A message of the user's.
+    User,
+    /// An answer of the model's.
+    Assistant(Assistant),
+    /// A tool's result.
+    ToolResult(ToolResult),
+    /// A `compactionSummary` or `branchSummary`: what is left of earlier messages.
+    Summary,
+    /// pi's `custom` and `bashExecution`: sent as the user's words.
+    Custom,
+    /// Any other role; a host turns it into user-side text or leaves it out.
+    Other,
+}
+
+/// The facts of an assistant message.
+#[derive(Clone, Debug)]
+pub struct Assistant {
+    /// Wire protocol, provider and model that made it.
+    pub source: Source,
+    /// The provider's report of the call it answers.
+    pub usage: Usage,
+    /// Ids of its tool calls, in order. Each id is that of one call: a second one is not sent.
+    pub call_ids: Vec<Box<str>>,
+    /// Tokens of the calls that are not sent because an earlier one in this message has their id; `None` without one.
+    pub repeated_calls: Option<usize>,
+    /// Its thinking blocks, where it has any.
+    pub thinking: Option<Thinking>,
+    /// True if something a provider accepts would be left without the thinking.
+    pub has_other_content: bool,
+    /// True if one of its texts carries the id the provider gave it.
+    pub has_text_id: bool,
+}
+
+/// A provider's report of one call: tokens, and dollars where the host priced them. `None` where nothing usable was
+/// said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Prompt tokens that were neither read from the cache nor written to it.
+    pub input: Option<f64>,
+    /// Prompt tokens read from the cache.
+    pub cache_read: Option<f64>,
+    /// Prompt tokens written to the cache.
+    pub cache_write: Option<f64>,
+    /// Those of them written to live for an hour.
+    pub cache_write_1h: Option<f64>,
+    /// Tokens of the answer.
+    pub output: Option<f64>,
+    /// Dollars for `input`.
+    pub cost_input: Option<f64>,
+    /// Dollars for `cache_read`.
+    pub cost_cache_read: Option<f64>,
+    /// Dollars for `cache_write`.
+    pub cost_cache_write: Option<f64>,
+    /// Dollars for `output`.
+    pub cost_output: Option<f64>,
+    /// Dollars for all of it.
+    pub cost_total: Option<f64>,
+    /// The refusal, if the request was refused for its length.
+    pub refused: Option<Refusal>,
+}
+
+/// The refusal of a request for its length: the numbers of tokens that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Refusal {
+    /// Of the prompt.
+    pub prompt: Option<f64>,
+    /// That the endpoint takes of prompt and answer.
+    pub limit: Option<f64>,
+    /// That the request asked for the answer.
+    pub output: Option<f64>,
+    /// By which the request is over the limit.
+    pub excess: Option<f64>,
+}
+
+impl Refusal {
+    /// Tokens of the refused prompt, which was estimated: as named, or at least what the limit leaves for it.
+    #[must_use]
+    pub fn tokens(&self, estimated: f64) -> Option<f64> {
+        let most = self.limit.map(|limit| limit - self.output.unwrap_or(0.0));
+        self.prompt.or(most.filter(|most| *most > estimated))
+    }
+
+    /// The limit, for a refused prompt of so many tokens.
+    #[must_use]
+    pub fn limit_for(&self, prompt: f64) -> Option<f64> {
+        self.limit.or(self.excess.map(|excess| prompt - excess))
+    }
+}
+
+impl Usage {
+    /// Tokens of the prompt: input + cache read + cache write; `None` unless that is a usable count.
+    pub fn prompt_tokens(&self) -> Option<f64> {
+        /// Ten times the largest context window there has been.
+        const MOST: f64 = 100_000_000.0;
+        let tokens = self.input? + self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0);
+        (tokens > 0.0 && tokens <= MOST).then_some(tokens)
+    }
+
+    /// True if any of the prompt was read from the cache or written to it.
+    pub fn is_cached(&self) -> bool {
+        self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0) > 0.0
+    }
+}
+
+/// Who made an assistant message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Wire protocol, such as `anthropic-messages`.
+    pub api: Box<str>,
+    /// Provider, such as `anthropic`.
+    pub provider: Box<str>,
+    /// Model id.
+    pub model: Box<str>,
+}
+
+/// The thinking blocks of one assistant message, taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thinking {
+    /// Their tokens.
+    pub tokens: usize,
+    /// True if a signature is the name of a wire field, such as `reasoning_content`.
+    pub names_wire_field: bool,
+}
+
+/// The facts of a tool result.
+#[derive(Clone, Debug)]
+pub struct ToolResult {
+    /// Id of the call it answers.
+    pub call_id: Box<str>,
+    /// True if the host asked that this tool's results are never touched.
+    pub is_excluded: bool,
+    /// True if it is a page that the model asked to read back.
+    pub is_recalled: bool,
+    /// Its handle, where markers name it.
+    pub handle: Option<Handle>,
+    /// The shorter text it may be replaced by; `None` where it must stay as it is.
+    pub shortened: Option<Shortened>,
+}
+
+/// A shorter text for a tool result.
+#[derive(Clone, Debug)]
+pub struct Shortened {
+    /// The text, in UTF-16 because the original may hold lone surrogates.
+    pub text: Box<[u16]>,
+    /// Tokens of the whole message with this text in place of its own.
+    pub message_tokens: usize,
+}
+
+impl Message {
+    /// True for role `user`.
+    pub fn is_user(&self) -> bool {
+        matches!(self.body, Body::User)
+    }
+
+    /// True for role `system`.
+    pub fn is_system(&self) -> bool {
+        matches!(self.body, Body::System)
+    }
+
+    /// The assistant's facts, for role `assistant`.
+    pub fn assistant(&self) -> Option<&Assistant> {
+        match &self.body {
+            Body::Assistant(assistant) => Some(assistant),
+            _ => None,
+        }
+    }
+
+    /// Its assistant facts, if it is an assistant message that is sent.
+    pub fn sent_assistant(&self) -> Option<&Assistant> {
+        self.assistant().filter(|_| self.is_sent)
+    }
+
+    /// Tokens of the message as it came, with the calls that are not sent.
+    pub fn whole_tokens(&self) -> usize {
+        self.tokens + self.sent_assistant().and_then(|assistant| assistant.repeated_calls).unwrap_or(0)
+    }
+
+    /// Returns `true` if a provider that sees it takes the calls before it for closed. pi closes them at an answer that it
+    /// leaves out, too. System messages stand apart, and other roles may never be sent.
+    pub fn speaks(&self) -> bool {
+        match self.body {
+            Body::User | Body::Assistant(_) | Body::Summary => true,
+            Body::Custom => self.is_sent,
+            Body::System | Body::ToolResult(_) | Body::Other => false,
+        }
+    }
+
+    /// Keeps every layer away from it.
+    pub fn protect(&mut self) {
+        self.is_protected = true;
+        self.cuts = CutTable::default();
+        if let Body::ToolResult(result) = &mut self.body {
+            result.is_excluded = true;
+            result.shortened = None;
+        }
+    }
+
+    /// True if `other` is the same message or one of equal content; a report may have come in since.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+            || (self.identity == other.identity && self.reported_tokens().is_none())
+    }
+
+    /// Tokens of the prompt it answered, as the provider counted them.
+    pub fn reported_tokens(&self) -> Option<f64> {
+        self.assistant()?.usage.prompt_tokens()
+    }
+
+    /// Bytes these facts take, for caches that are bounded by them.
+    pub fn heap_bytes(&self) -> usize {
+        let owned = match &self.body {
+            Body::Assistant(assistant) => {
+                let source = &assistant.source;
+                let ids: usize = assistant.call_ids.iter().map(|id| id.len() + size_of::<Box<str>>()).sum();
+                ids + source.api.len() + source.provider.len() + source.model.len()
+            }
+            Body::ToolResult(result) => {
+                let shortened =
+                    result.shortened.as_ref().map_or(0, |shortened| size_of_val(&*shortened.text));
+                shortened + result.call_id.len()
+            }
+            _ => 0,
+        };
+        let images = size_of_val(&*self.images.lens);
+        size_of::<Self>() + owned + images + self.traits.heap_bytes() + self.cuts.heap_bytes()
+    }
+
+    /// The tool result's facts, for role `toolResult`.
+    pub fn tool_result(&self) -> Option<&ToolResult> {
+        match &self.body {
+            Body::ToolResult(result) => Some(result),
+            _ => None,
+        }
+    }
+}

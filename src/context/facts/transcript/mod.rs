@@ -1,0 +1,188 @@
+//! The core's view of a conversation: per message the facts that decisions need, never its text.
+//!
+//! `measure` makes the messages. This room links each tool result to its call and finds groups and turns; it counts no
+//! tokens and decides nothing.
+
+mod link;
+mod message;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use self::link::Link;
+use self::link::Links;
+pub use self::message::{
+    Assistant, Body, Images, Message, Refusal, Shortened, Source, Thinking, ToolResult, Usage,
+};
+
+/// A conversation in sending order, with each tool result linked to the call it answers.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pi_strata::context::facts::measure::{Part, Raw, RawRole, outline};
+/// use pi_strata::context::facts::transcript::{Link, Transcript, Usage};
+///
+/// let id: Vec<u16> = "call_1".encode_utf16().collect();
+/// let asks = RawRole::Assistant {
+///     api: &[], provider: &[], model: &[], usage: Usage::default(), has_text_id: false,
+/// };
+/// let call = Part::Call { id: &id, name: &[], arguments: &[], is_signed: false };
+/// let answers = RawRole::ToolResult { call_id: &id, tool_name: &[], marker: None };
+/// let messages = [
+///     Raw::new(RawRole::User, vec![]),
+///     Raw::new(asks, vec![call]),
+///     Raw::new(answers, vec![]),
+///     Raw::new(answers, vec![]),
+/// ];
+/// let transcript = Transcript::new(messages.iter().map(|message| Arc::new(outline(message))).collect());
+/// assert_eq!(transcript.link(2), Link::ResultOf(1));
+/// assert_eq!(transcript.link(3), Link::Orphan, "the call has its result");
+/// assert_eq!(transcript.group(1).collect::<Vec<_>>(), [1, 2]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    messages: Vec<Arc<Message>>,
+    links: Links,
+    warmed: Arc<[f64]>,
+    lost: Arc<[f64]>,
+}
+
+impl Transcript {
+    /// Links each tool result to its call.
+    pub fn new(messages: Vec<Arc<Message>>) -> Self {
+        let mut links = Links::default();
+        links.relink(&messages, 0);
+        Self { messages, links, warmed: Arc::default(), lost: Arc::default() }
+    }
+
+    /// Puts `inserted` in the place of these messages and `added` behind all, as if it had been made of the result: what a
+    /// conversation adds costs no more because it is long.
+    pub fn splice(
+        &mut self,
+        range: Range<usize>,
+        inserted: impl Iterator<Item = Arc<Message>>,
+        added: impl Iterator<Item = Arc<Message>>,
+    ) {
+        let end = range.end.min(self.messages.len());
+        let at = range.start.min(end);
+        self.messages.splice(at..end, inserted);
+        self.messages.extend(added);
+        self.links.relink(&self.messages, at);
+    }
+
+    /// When the host sent a request again to keep the provider's cache alive, and when it gave the cache up, in ms since
+    /// 1970, in any order.
+    pub fn set_cache_times(&mut self, warmed: Vec<f64>, lost: Vec<f64>) {
+        self.warmed = sorted(warmed);
+        self.lost = sorted(lost);
+    }
+
+    /// The same, oldest first.
+    pub fn cache_times(&self) -> (&Arc<[f64]>, &Arc<[f64]>) {
+        (&self.warmed, &self.lost)
+    }
+
+    /// The messages, oldest first.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// The message at `index`.
+    pub fn get(&self, index: usize) -> Option<&Message> {
+        self.messages.get(index).map(Arc::as_ref)
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// True without any message.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The link of the message at `index` to its neighbours.
+    pub fn link(&self, index: usize) -> Link {
+        self.links.link(index)
+    }
+
+    /// Of a tool result, the position of its call among those of the assistant message it answers.
+    pub fn call_position(&self, index: usize) -> usize {
+        self.links.call(index)
+    }
+
+    /// Index of the message that opens the group of the message at `index`.
+    pub fn group_start(&self, index: usize) -> usize {
+        match self.link(index) {
+            Link::ResultOf(call) => call,
+            Link::Own | Link::Orphan => index,
+        }
+    }
+
+    /// The group that opens at `start`: that message and the tool results that answer it.
+    pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
+        (start..=self.links.newest(start)).filter(move |&index| self.group_start(index) == start)
+    }
+
+    /// Messages that a provider would see between a call and its results, each with the message that it is sent behind.
+    pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
+        let strangers = self.links.strangers().iter();
+        strangers.map(|(&index, &opener)| Move { index, opener, after: self.links.newest(opener) })
+    }
+
+    /// Returns `true` if a provider would see another message between the result at `index` and its call.
+    pub fn is_parted(&self, index: usize) -> bool {
+        self.links.is_parted(index)
+    }
+
+    /// The indices in the order in which the messages are sent.
+    pub fn sending_order(&self) -> Vec<usize> {
+        let mut behind: HashMap<usize, Vec<usize>> = HashMap::new();
+        for step in self.moves() {
+            behind.entry(step.after).or_default().push(step.index);
+        }
+        let strangers = self.links.strangers();
+        let mut order = Vec::with_capacity(self.len());
+        for index in (0..self.len()).filter(|index| !strangers.contains_key(index)) {
+            let mut waiting = vec![index];
+            while let Some(next) = waiting.pop() {
+                order.push(next);
+                waiting.extend(behind.remove(&next).unwrap_or_default().into_iter().rev());
+            }
+        }
+        order
+    }
+
+    /// The position behind the group of the message at `index`.
+    pub fn group_end(&self, index: usize) -> usize {
+        self.links.newest(self.group_start(index)) + 1
+    }
+
+    /// Index of the last user message: what follows it is the open turn.
+    pub fn last_user(&self) -> Option<usize> {
+        self.messages.iter().rposition(|message| message.is_user())
+    }
+}
+
+/// A message that is sent behind the results of a call, because it stands between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Index of the message.
+    pub index: usize,
+    /// Index of the message that makes the call.
+    pub opener: usize,
+    /// Index of the newest result, behind which it is sent.
+    pub after: usize,
+}
+
+fn sorted(mut times: Vec<f64>) -> Arc<[f64]> {
+    times.retain(|time| time.is_finite());
+    times.sort_by(f64::total_cmp);
+    times.into()
+}
+
+#[cfg(test)]
+mod tests;

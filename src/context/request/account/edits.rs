@@ -1,0 +1,130 @@
+//! Changes to an account: edits, which go on to later forms, and trials, which are taken back.
+
+use std::sync::Arc;
+
+use super::Account;
+use super::row::{Form, Row, Sent};
+use crate::context::request::plan::{KeptLines, Layer, Reason};
+
+impl Account {
+    /// Brings a message into a later form; what is in that form or a later one stays as it is.
+    pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
+        if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
+            self.change(index, |row| row.edit = (form, layer, reason));
+        }
+    }
+
+    /// Leaves of a tool result only these lines, if that is less than is sent of it now.
+    pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
+        let form = Form::Lines(kept.tokens);
+        if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
+            self.change(index, |row| {
+                row.edit = (form, layer, reason);
+                row.kept_lines = Some(Arc::new(kept));
+            });
+        }
+    }
+
+    /// Leaves the first `count` images of a message out, by a marker each.
+    pub fn omit_images(&mut self, index: usize, count: u32, layer: Layer, reason: Reason) {
+        if self.rows.get(index).is_some_and(|row| row.images_out < count) {
+            self.change(index, |row| {
+                row.images_out = count;
+                if row.edit.0 == Form::Whole {
+                    (row.edit.1, row.edit.2) = (layer, reason);
+                }
+            });
+        }
+    }
+
+    /// Brings a whole group out of the request.
+    pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
+        for index in self.group(start).collect::<Vec<_>>() {
+            self.set(index, Form::Gone, layer, reason);
+        }
+    }
+
+    /// Lets the window pass a group by, or takes that back.
+    pub fn slide_group(&mut self, start: usize, is_slid: bool) {
+        for index in self.group(start).collect::<Vec<_>>() {
+            self.change(index, |row| row.is_slid = is_slid);
+        }
+    }
+
+    /// Sends each message as `before` sends the one that it is paired with, which is the same one.
+    pub fn send_as(&mut self, before: &Self, pairs: &[(usize, usize)]) {
+        for &(index, was) in pairs {
+            let Some(was) = before.rows.get(was) else { continue };
+            self.change(index, |row| {
+                row.kept_lines.clone_from(&was.kept_lines);
+                (row.edit, row.images_out) = (was.edit, was.images_out);
+            });
+        }
+    }
+
+    /// Sends a message as it came.
+    pub fn send_whole(&mut self, index: usize) {
+        self.change(index, |row| (row.edit.0, row.images_out) = (Form::Whole, 0));
+    }
+
+    /// From here on edits can be taken back by [`Self::end_trial`].
+    pub fn begin_trial(&mut self) {
+        self.trial = Some(Vec::new());
+        self.touched_before_trial = self.oldest_touched;
+    }
+
+    /// Messages that were edited since the trial began, ascending.
+    pub fn tried(&self) -> Vec<usize> {
+        let mut tried: Vec<usize> = self.trial.iter().flatten().map(|(index, _)| *index).collect();
+        tried.sort_unstable();
+        tried.dedup();
+        tried
+    }
+
+    /// Takes back every edit since the trial began. Returns the edited messages as the trial left them.
+    pub fn end_trial(&mut self) -> Vec<(usize, Sent)> {
+        let now = |index| Some((index, Sent::of(self.rows.get(index)?)));
+        let tried = self.tried().into_iter().filter_map(now).collect();
+        for (index, sent) in self.trial.take().unwrap_or_default().into_iter().rev() {
+            self.change(index, |row| sent.put_into(row));
+        }
+        self.oldest_touched = self.touched_before_trial.take();
+        tried
+    }
+
+    /// Sends these messages as a trial left them.
+    pub fn send_tried(&mut self, tried: &[(usize, Sent)]) {
+        for (index, sent) in tried {
+            self.change(*index, |row| sent.clone().put_into(row));
+        }
+    }
+
+    /// Notes the first message that is sent otherwise than in `before`, as if it had been edited now.
+    pub fn touch_changed(&mut self, before: &Self) {
+        self.oldest_touched = self.first_change(before);
+    }
+
+    /// The first message whose form changed since this was last asked, trials included.
+    pub fn take_changed(&mut self) -> Option<usize> {
+        self.changed.take()
+    }
+
+    /// Changes a row, and with it the sums and what is known of changes.
+    pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
+        let Some(row) = self.rows.get_mut(index) else { return };
+        if let Some(trial) = &mut self.trial {
+            trial.push((index, Sent::of(row)));
+        }
+        (self.sent, self.images) = (self.sent.minus(row.size()), self.images.minus(row.images()));
+        change(row);
+        (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
+        self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
+        self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
+        self.unplanned = self.unplanned.min(index);
+        if row.form() == Form::Gone {
+            self.live.remove(&index);
+        } else {
+            self.live.insert(index);
+        }
+    }
+}

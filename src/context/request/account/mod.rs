@@ -1,0 +1,329 @@
+//! The one account of what is sent: every message with the form it goes out in, and the sum of their tokens.
+//!
+//! Both schedules and the guard decide on it, each layer reads it and edits it, and the plan is read off it. It grows with
+//! the transcript and holds no text.
+
+mod edits;
+mod row;
+mod rows;
+
+use std::collections::BTreeSet;
+
+pub use self::row::{Form, ImageSize, Mark, Row, Sent};
+pub use self::rows::Rows;
+
+use crate::context::facts::transcript::{Body, Link, Message, Transcript};
+use crate::context::request::plan::{Edit, Layer, Plan, Reason};
+use crate::tokens::estimate::Size;
+
+/// All messages of a transcript so far, and what is sent of them.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    rows: Rows,
+    /// Messages that are sent in some form.
+    live: BTreeSet<usize>,
+    raw: Size,
+    sent: Size,
+    images: ImageSize,
+    results: Vec<usize>,
+    /// Messages that came with images.
+    pictured: Vec<usize>,
+    thinkers: Vec<usize>,
+    /// The first message that a provider sees as a turn.
+    first_turn: Option<usize>,
+    first_user: Option<usize>,
+    last_user: Option<usize>,
+    /// User messages that what the host protects follows: without them an answer would come right after another.
+    asked: BTreeSet<usize>,
+    /// The first message that is sent otherwise since that was last asked.
+    changed: Option<usize>,
+    /// Edits since a trial began, each as it was before.
+    trial: Option<Vec<(usize, Sent)>>,
+    /// The oldest message that was brought into another form since that was last asked.
+    oldest_touched: Option<usize>,
+    /// The same as it was when the trial began.
+    touched_before_trial: Option<usize>,
+    /// The edits of the last plan, and the first row that changed since: of a long conversation few do.
+    planned: Vec<Edit>,
+    unplanned: usize,
+}
+
+impl Account {
+    /// The account of a whole transcript, nothing edited but what no provider takes.
+    pub fn of(transcript: &Transcript) -> Self {
+        let mut account = Self::default();
+        for index in 0..transcript.len() {
+            account.enter(transcript, index);
+        }
+        account
+    }
+
+    /// Takes in the message at `index`, the next one of `transcript`. A tool result that answers no call is left out.
+    pub fn enter(&mut self, transcript: &Transcript, index: usize) {
+        let Some(message) = transcript.messages().get(index) else { return };
+        let group = transcript.group_start(index);
+        let row = Row {
+            message: message.clone(),
+            group,
+            call: transcript.call_position(index),
+            edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
+            kept_lines: None,
+            whole_tokens: message.whole_tokens() as u32,
+            images_out: 0,
+            is_slid: false,
+            newest_in_group: index,
+        };
+        let call = self.rows.get_mut(group).map(|opens| {
+            opens.newest_in_group = index;
+            (opens.edit, opens.is_slid)
+        });
+        let size = row.size();
+        let whole = Size { cl100k: message.whole_tokens(), ..size };
+        (self.raw, self.sent) = (self.raw.plus(whole), self.sent.plus(size));
+        self.images = self.images.plus(row.images());
+        self.rows.push(row);
+        self.live.insert(index);
+        if transcript.link(index) == Link::Orphan {
+            self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
+        } else if let Some((edit, is_slid)) = call.filter(|(edit, is_slid)| edit.0 == Form::Gone || *is_slid)
+        {
+            // A late result goes with the call that went before it came.
+            self.change(index, |row| {
+                row.is_slid = is_slid;
+                if edit.0 == Form::Gone {
+                    row.edit = edit;
+                }
+            });
+        }
+        self.note(index, message);
+    }
+
+    fn note(&mut self, index: usize, message: &Message) {
+        if self.first_turn.is_none() && self.rows.get(index).is_some_and(Row::is_turn) {
+            self.first_turn = Some(index);
+        }
+        if message.is_protected {
+            self.asked.extend(self.last_user);
+        }
+        if !message.images.lens.is_empty() {
+            self.pictured.push(index);
+        }
+        match &message.body {
+            Body::User => {
+                self.first_user.get_or_insert(index);
+                self.last_user = Some(index);
+            }
+            Body::ToolResult(_) => {
+                self.results.push(index);
+            }
+            Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
+            _ => {}
+        }
+    }
+
+    /// Takes the facts of these messages anew: their content is the same, but reports came in.
+    pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
+        for &index in indices {
+            if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
+                (row.message, row.whole_tokens) = (message.clone(), message.whole_tokens() as u32);
+            }
+        }
+    }
+
+    /// Number of messages taken in.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True before any message.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 0
+    }
+
+    /// All rows, oldest first.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The row at `index`.
+    pub fn row(&self, index: usize) -> Option<&Row> {
+        self.rows.get(index)
+    }
+
+    /// The message at `index`.
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.rows.get(index).map(|row| &*row.message)
+    }
+
+    /// The form in which the message at `index` is sent; a message that is not there is not sent.
+    pub fn form(&self, index: usize) -> Form {
+        self.rows.get(index).map_or(Form::Gone, Row::form)
+    }
+
+    /// The size of all messages as they came.
+    pub fn raw(&self) -> Size {
+        self.raw
+    }
+
+    /// The size of what is sent.
+    pub fn sent(&self) -> Size {
+        self.sent
+    }
+
+    /// Positions of the messages that are sent in some form, ascending.
+    pub fn live(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.live.iter().copied()
+    }
+
+    /// Those of them before `end`.
+    pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.live.range(..end).copied()
+    }
+
+    /// Positions of all tool results, ascending.
+    pub fn results(&self) -> &[usize] {
+        &self.results
+    }
+
+    /// Positions of the messages that came with images, ascending.
+    pub fn pictured(&self) -> &[usize] {
+        &self.pictured
+    }
+
+    /// The images of what is sent.
+    pub fn images(&self) -> ImageSize {
+        self.images
+    }
+
+    /// Positions of the assistant messages that came with thinking, ascending.
+    pub fn thinkers(&self) -> &[usize] {
+        &self.thinkers
+    }
+
+    /// The opening of the conversation: the first of what a provider sees as turns, unless that is a reply.
+    pub fn opening(&self) -> Option<usize> {
+        self.first_turn.filter(|&index| self.message(index).is_some_and(|turn| turn.assistant().is_none()))
+    }
+
+    /// The last user message: what follows it is the open turn.
+    pub fn last_user(&self) -> Option<usize> {
+        self.last_user
+    }
+
+    /// True for what no layer drops, however old it is: what the host protects, system messages, the opening, the first and the last user
+    /// message and the summaries before the first.
+    pub fn is_protected(&self, index: usize) -> bool {
+        let Some(message) = self.message(index).filter(|message| !message.is_system()) else { return true };
+        let is_summary = matches!(message.body, Body::Summary);
+        self.group(index).any(|member| self.message(member).is_some_and(|of| of.is_protected))
+            || (is_summary && self.first_user.is_none_or(|first| index < first))
+            || [self.opening(), self.first_user, self.last_user].contains(&Some(index))
+            || self.asked.contains(&index)
+    }
+
+    /// Returns `true` if the message at `index` was read back in the open turn: it is there because the model asked for it.
+    pub fn is_recalled_now(&self, index: usize) -> bool {
+        let is_open = self.last_user.is_none_or(|last| index > last);
+        let result = self.message(index).filter(|_| is_open).and_then(|message| message.tool_result());
+        result.is_some_and(|result| result.is_recalled)
+    }
+
+    /// The index at which the last group opens: the newest message that is sent and no system one, with its call.
+    pub fn last_group(&self) -> usize {
+        let newest = self.rows.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
+        newest.map_or(0, |(_, row)| row.group)
+    }
+
+    /// The group that opens at `start`: that message and the results that answer it.
+    pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
+        let opener = self.rows.get(start).map_or(start, |row| row.group);
+        let newest = self.rows.get(opener).map_or(start, |row| row.newest_in_group);
+        (start..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
+    }
+
+    /// Edited messages that a request on these messages may not go without: the last group, the step under way, the newest
+    /// tool results with their calls, and what no layer drops.
+    pub fn needed_whole(&self, newest_results: usize, step: Option<usize>) -> Vec<usize> {
+        let results =
+            self.results.get(self.results.len().saturating_sub(newest_results)..).unwrap_or_default();
+        let is_edited = |index: &usize| {
+            self.rows.get(*index).is_some_and(|row| {
+                row.edit.2 != Reason::OrphanResult && (row.edit.0 != Form::Whole || row.images_out > 0)
+            })
+        };
+        let gone = |index: usize| self.form(index) == Form::Gone;
+        let mut needed: Vec<usize> = self.group(self.last_group()).chain(step).collect();
+        for &result in results {
+            needed.push(result);
+            needed.extend(self.rows.get(result).filter(|row| gone(row.group)).map(|row| row.group));
+        }
+        let protected = [self.opening(), self.first_user, self.last_user].into_iter().flatten();
+        needed.extend(protected.chain(self.asked.iter().copied()).filter(|&index| gone(index)));
+        // Of a group that comes back, all comes back.
+        let groups: Vec<usize> = needed.iter().copied().filter(|&index| gone(index)).collect();
+        needed.extend(groups.into_iter().flat_map(|index| self.group_of(index).collect::<Vec<_>>()));
+        needed.retain(is_edited);
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    /// The group that the message at `index` is in.
+    fn group_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.group(self.rows.get(index).map_or(index, |row| row.group))
+    }
+
+    /// The position behind the group of the message at `index`.
+    pub fn group_end(&self, index: usize) -> usize {
+        let opens = self.rows.get(index).and_then(|row| self.rows.get(row.group));
+        opens.map_or(index, |row| row.newest_in_group) + 1
+    }
+
+    /// The newest answer.
+    pub fn last_answer(&self) -> Option<usize> {
+        let mut newest = self.rows.newest_first();
+        newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
+    }
+
+    /// The first message that `before`, which holds the same ones, sends in another form.
+    pub(super) fn first_change(&self, before: &Self) -> Option<usize> {
+        let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();
+        self.rows.first_difference(&before.rows, differs)
+    }
+
+    /// The size of what is sent from the message at `first` on.
+    pub fn size_since(&self, first: usize) -> Size {
+        let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
+        after.fold(Size::default(), |size, row| size.plus(row.size()))
+    }
+
+    /// The size of what is sent if the window takes a group back that it passed by.
+    pub fn sent_with(&self, start: usize) -> Size {
+        let members = self.group(start).filter_map(|index| self.rows.get(index));
+        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.edit.0)))
+    }
+
+    /// The oldest message that was brought into another form since this was last asked, one on trial too.
+    pub fn take_oldest_touched(&mut self) -> Option<usize> {
+        self.touched_before_trial = None;
+        self.oldest_touched.take()
+    }
+
+    /// Everything that is not sent as it came, oldest message first.
+    pub fn plan(&mut self) -> Plan {
+        let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
+        let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
+        self.planned.truncate(kept);
+        for (index, row) in self.rows.since(from) {
+            let Some(action) = row.action() else { continue };
+            let (layer, reason) = row.cause();
+            let (tokens_saved, images_out) = (row.tokens_saved(), row.images_out());
+            let edit = Edit { index, count: 1, layer, action, reason, tokens_saved, images_out };
+            if !self.planned.last_mut().is_some_and(|last| last.takes_in(&edit)) {
+                self.planned.push(edit);
+            }
+        }
+        self.unplanned = self.rows.len();
+        Plan { moves: Vec::new(), edits: self.planned.clone(), before: self.raw, after: self.sent }
+    }
+}

@@ -1,0 +1,193 @@
+//! A message and the form it is sent in.
+
+use std::sync::Arc;
+
+use crate::context::facts::transcript::{Body, Message};
+use crate::context::request::plan::{Action, KeptLines, Layer, Reason};
+use crate::tokens::estimate::Size;
+
+/// The form in which a message is sent. An edit only ever goes on to a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it came.
+    Whole,
+    /// A tool result of which some lines stay, and so many cl100k tokens of the whole message.
+    Lines(u32),
+    /// A tool result with its shortened text, an assistant message without its thinking.
+    Edited,
+    /// With each of its texts cut to at most so many cl100k tokens.
+    Cut(u32),
+    /// Not at all.
+    Gone,
+}
+
+/// A form, and the layer and rule that asked for it.
+pub type Mark = (Form, Layer, Reason);
+
+/// The way in which a message is sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    edit: Mark,
+    images_out: u32,
+    kept_lines: Option<Arc<KeptLines>>,
+}
+
+impl Sent {
+    pub(super) fn of(row: &Row) -> Self {
+        Self { edit: row.edit, images_out: row.images_out, kept_lines: row.kept_lines.clone() }
+    }
+
+    pub(super) fn put_into(self, row: &mut Row) {
+        (row.edit, row.images_out, row.kept_lines) = (self.edit, self.images_out, self.kept_lines);
+    }
+}
+
+/// A message and what became of it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its facts.
+    pub message: Arc<Message>,
+    /// The message that opens its group.
+    pub group: usize,
+    /// Its position among the calls of the message it answers.
+    pub call: usize,
+    /// Its form, and the rule and layer behind it where it is not whole.
+    pub edit: Mark,
+    /// The lines that stay, where it was ever cut by line.
+    pub kept_lines: Option<Arc<KeptLines>>,
+    /// cl100k tokens of the whole message, at hand for the many that are out: their facts lie all over memory.
+    pub(super) whole_tokens: u32,
+    /// So many of its images, the first ones, are left out.
+    pub images_out: u32,
+    /// True if the sliding window passed it by: then it is not sent, whatever its form.
+    pub(super) is_slid: bool,
+    /// Of a message that opens a group, the newest in it.
+    pub(super) newest_in_group: usize,
+}
+
+impl Row {
+    /// The form in which the message is sent.
+    pub fn form(&self) -> Form {
+        if self.is_slid { Form::Gone } else { self.edit.0 }
+    }
+
+    /// Returns `true` if `later` takes more of it away than the form that it has.
+    pub(super) fn may_become(&self, later: Form) -> bool {
+        let is_result = self.message.tool_result().is_some();
+        match (self.edit.0, later) {
+            (Form::Gone, _) | (_, Form::Whole) => false,
+            (Form::Whole, _) | (_, Form::Gone) => true,
+            (before, _) => {
+                (is_result || matches!(later, Form::Cut(_))) && self.tokens_as(later) < self.tokens_as(before)
+            }
+        }
+    }
+
+    /// By which layer and rule it is not whole.
+    pub(super) fn cause(&self) -> (Layer, Reason) {
+        match self.form() {
+            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
+            Form::Whole if self.has_repeated_calls() => (Layer::Repair, Reason::RepeatedCall),
+            _ => (self.edit.1, self.edit.2),
+        }
+    }
+
+    /// cl100k tokens as it is sent.
+    pub fn tokens(&self) -> usize {
+        self.tokens_as(self.form())
+    }
+
+    /// cl100k tokens that its edit saves.
+    pub(super) fn tokens_saved(&self) -> usize {
+        (self.whole_tokens as usize).saturating_sub(self.tokens())
+    }
+
+    /// cl100k tokens it would have in this form; of what is out, no facts are looked up.
+    pub fn tokens_as(&self, form: Form) -> usize {
+        let message = &self.message;
+        let left = match (form, &message.body) {
+            (Form::Gone, _) => return 0,
+            (Form::Edited, Body::ToolResult(result)) => {
+                let shortened = result.shortened.as_ref();
+                shortened.map_or(message.tokens, |shortened| shortened.message_tokens.min(message.tokens))
+            }
+            (Form::Edited, Body::Assistant(assistant)) => {
+                let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
+                message.tokens.saturating_sub(thinking)
+            }
+            (Form::Lines(tokens), _) => message.tokens.min(tokens as usize),
+            (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(most)),
+            (Form::Whole | Form::Edited, _) => message.tokens,
+        };
+        left.saturating_sub(self.images_out as usize * message.images.tokens_saved as usize)
+    }
+
+    /// Its images that are left out.
+    pub fn images_out(&self) -> u32 {
+        if self.form() == Form::Gone { 0 } else { self.images_out }
+    }
+
+    /// The images that are sent of it, and their characters.
+    pub fn images(&self) -> ImageSize {
+        self.images_as(self.form())
+    }
+
+    /// The same in this form.
+    pub fn images_as(&self, form: Form) -> ImageSize {
+        let is_in = self.message.is_sent && form != Form::Gone;
+        let sent = self.message.images.lens.get(self.images_out as usize..).filter(|_| is_in);
+        let sent = sent.unwrap_or_default();
+        ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
+    }
+
+    /// Its size as it is sent: nothing where it is not.
+    pub(super) fn size(&self) -> Size {
+        self.size_as(self.form())
+    }
+
+    pub(super) fn size_as(&self, form: Form) -> Size {
+        let is_message = self.message.is_sent && form != Form::Gone;
+        Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
+    }
+
+    /// The action that brings the message into its form; `None` where it is sent as it came.
+    pub fn action(&self) -> Option<Action> {
+        match self.form() {
+            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
+            Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
+            Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
+            Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
+            Form::Edited => Some(Action::Summarize),
+            Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(most).collect())),
+            Form::Gone => Some(Action::Drop),
+        }
+    }
+
+    fn has_repeated_calls(&self) -> bool {
+        self.message.assistant().is_some_and(|assistant| assistant.repeated_calls.is_some())
+    }
+
+    /// Returns `true` if a provider sees it as a turn: no tool result that answers no call.
+    pub fn is_turn(&self) -> bool {
+        self.message.is_sent && !self.message.is_system() && self.edit.2 != Reason::OrphanResult
+    }
+}
+
+/// Images of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageSize {
+    /// Their number.
+    pub count: usize,
+    /// Characters they take.
+    pub chars: usize,
+}
+
+impl ImageSize {
+    pub(super) fn plus(self, more: Self) -> Self {
+        Self { count: self.count + more.count, chars: self.chars + more.chars }
+    }
+
+    pub(super) fn minus(self, part: Self) -> Self {
+        Self { count: self.count.saturating_sub(part.count), chars: self.chars.saturating_sub(part.chars) }
+    }
+}

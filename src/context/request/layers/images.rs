@@ -1,0 +1,118 @@
+//! Old images: the newest stay, whoever sent them, and no request holds more than the provider takes.
+//!
+//! A marker takes the place of each. What the user sends in the open turn stays as long as the provider takes it.
+
+use super::{Limits, tool_results};
+use crate::context::facts::transcript::Assistant;
+use crate::context::request::account::{Account, ImageSize};
+use crate::context::request::plan::{Layer, Reason};
+use crate::contract::IMAGE_LIMITS;
+
+/// Share of what the provider takes that is left when images had to go: else they would have to at the next call again.
+const ROOM_SHARE: (usize, usize) = (9, 10);
+/// Share of a request's size that images may take: the rest is left to texts.
+const SIZE_SHARE: (usize, usize) = (7, 8);
+/// Old images beyond those that stay which make a batch. Leaving one out rewrites the 8 that stay, too, at 1.15 of the input price
+/// more than reading; to carry one costs 0.1 a call: the square root of 2 x 8 x 1.15 / 0.1 costs least.
+const BATCH: usize = 14;
+
+/// The limits of the provider of the newest answer. The table's last row is that of protocols it does not list.
+fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
+    let newest = account.rows().newest_first().find_map(|(_, row)| row.message.assistant());
+    let api = newest.map_or("", |Assistant { source, .. }| &source.api);
+    let holds = |&&(name, least_window, ..): &&(&str, f64, usize, usize)| {
+        (name == api || name.is_empty()) && limits.context_window > least_window
+    };
+    let (count, megabytes) =
+        IMAGE_LIMITS.iter().find(holds).map_or((usize::MAX, usize::MAX), |row| (row.2, row.3));
+    let (part, whole) = SIZE_SHARE;
+    ImageSize { count, chars: megabytes.saturating_mul(1024 * 1024) / whole * part }
+}
+
+/// Leaves out the old ones, also of what the window passes by: it may let that in again, without them.
+pub fn omit_old(account: &mut Account, limits: &Limits) {
+    for (index, out) in old(account, limits) {
+        account.omit_images(index, out as u32, Layer::ToolResults, Reason::OldImage);
+    }
+}
+
+/// Returns `true` if so many old images stand in the request that leaving them out makes a batch.
+pub fn are_many(account: &Account, limits: &Limits) -> bool {
+    let standing =
+        |index| account.row(index).map_or(0, |row| row.message.images.lens.len() - row.images().count);
+    old(account, limits).into_iter().map(|(index, out)| out.saturating_sub(standing(index))).sum::<usize>()
+        >= BATCH
+}
+
+/// Messages with images that are too old to stay, and how many of each, the first ones.
+fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
+    let results_end = tool_results::old(account, limits).last().map_or(0, |newest| newest + 1);
+    let users_end = account.last_user().unwrap_or(0);
+    let mut left = limits.keep_recent_images;
+    let is_old = |&index: &usize| {
+        let is_result = account.message(index).is_some_and(|message| message.tool_result().is_some());
+        index < if is_result { results_end } else { users_end }
+    };
+    let mut old = Vec::new();
+    for index in account.pictured().iter().copied().filter(is_old).rev() {
+        let Some(row) = account.row(index) else { continue };
+        let (standing, all) = (row.images_as(row.edit.0).count, row.message.images.lens.len());
+        let out = standing.saturating_sub(left);
+        left = left.saturating_sub(standing);
+        if out > 0 && may_lose(account, index) {
+            old.push((index, all - standing + out));
+        }
+    }
+    old
+}
+
+/// Returns `true` if a request would hold more than the provider takes, and some of it may go.
+pub fn is_over(account: &Account, limits: &Limits) -> bool {
+    exceeds(account.images(), provider_limits(account, limits))
+        && account.pictured().iter().any(|&index| count(account, index).0 > 0 && may_lose(account, index))
+}
+
+/// Leaves out images until the request holds no more than the provider takes: the oldest of tools, then the oldest of the
+/// user, and those of the open turn last.
+pub fn fit(account: &mut Account, limits: &Limits) {
+    let ImageSize { count: most, chars } = provider_limits(account, limits);
+    if !exceeds(account.images(), ImageSize { count: most, chars }) {
+        return;
+    }
+    let (part, whole) = ROOM_SHARE;
+    let room =
+        ImageSize { count: most / whole * part + most % whole * part / whole, chars: chars / whole * part };
+    let last_user = account.last_user();
+    let mut pictured: Vec<usize> = account.pictured().to_vec();
+    pictured.sort_by_key(|&index| {
+        let is_result = account.message(index).is_some_and(|message| message.tool_result().is_some());
+        (Some(index) == last_user, !is_result, index)
+    });
+    for index in pictured {
+        if !may_lose(account, index) {
+            continue;
+        }
+        let (sent, all) = count(account, index);
+        for out in all - sent + 1..=all {
+            if !exceeds(account.images(), room) {
+                return;
+            }
+            account.omit_images(index, out as u32, Layer::Shrink, Reason::TooManyImages);
+        }
+    }
+}
+
+fn exceeds(images: ImageSize, most: ImageSize) -> bool {
+    images.count > most.count || images.chars > most.chars
+}
+
+/// Number of images of a message that are sent, and of all.
+fn count(account: &Account, index: usize) -> (usize, usize) {
+    account.row(index).map_or((0, 0), |row| (row.images().count, row.message.images.lens.len()))
+}
+
+fn may_lose(account: &Account, index: usize) -> bool {
+    account.message(index).is_some_and(|message| {
+        !message.is_protected && message.tool_result().is_none_or(|result| !result.is_excluded)
+    })
+}

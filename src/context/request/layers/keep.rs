@@ -1,0 +1,91 @@
+//! The states that stay whole: the newest of each, up to a share of the window. Older ones of the same are worth nothing by
+//! themselves. What the host protects outranks it, and a limit outranks both.
+
+use std::collections::HashSet;
+
+use super::{Keeping, Limits};
+use crate::context::facts::transcript::{Message, Transcript};
+use crate::context::request::account::Account;
+
+/// Share of the window that all kept states may take.
+const KEPT_SHARE: f64 = 0.1;
+
+/// A state that stays whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The tool result that shows it.
+    pub index: usize,
+    /// The message that opens its group.
+    pub group: usize,
+    /// The file or tool.
+    pub name: Box<str>,
+}
+
+/// Kept states, newest first, and the groups of states that a newer one replaces.
+#[derive(Clone, Debug, Default)]
+pub struct States {
+    /// Those that stay whole.
+    pub kept: Vec<Kept>,
+    /// Groups that show an older state.
+    pub older: Vec<usize>,
+}
+
+impl States {
+    /// Finds the states among results given newest first, each with its position, that of its group and of its call in it.
+    /// `tokens` counts a message as the provider does.
+    pub fn of<'a>(
+        results: impl Iterator<Item = (usize, usize, usize)>,
+        message: impl Fn(usize) -> Option<&'a Message>,
+        limits: &Limits,
+        scale: f64,
+    ) -> Self {
+        let mut states = Self::default();
+        if limits.keeping == Keeping::Nothing {
+            return states;
+        }
+        let mut known = HashSet::new();
+        let mut room = KEPT_SHARE * limits.context_window;
+        for (index, group, call) in results {
+            let (Some(result), Some(opens)) = (message(index), message(group)) else { continue };
+            let Some(state) = opens.traits.targets.get(call).and_then(|of| of.state.as_ref()) else {
+                continue;
+            };
+            let tokens = scale * (result.tokens + opens.tokens) as f64;
+            if !known.insert(state.key) {
+                states.older.push(group);
+            } else if tokens <= room {
+                room -= tokens;
+                states.kept.push(Kept { index, group, name: state.name.clone() });
+            }
+        }
+        states
+    }
+
+    /// The states of a transcript.
+    pub fn in_transcript(transcript: &Transcript, limits: &Limits, scale: f64) -> Self {
+        let results = (0..transcript.len()).rev().filter_map(|index| {
+            let group = transcript.group_start(index);
+            (group != index).then(|| (index, group, transcript.call_position(index)))
+        });
+        Self::of(results, |index| transcript.get(index), limits, scale)
+    }
+
+    /// The states of what an account holds.
+    pub fn in_account(account: &Account, limits: &Limits, scale: f64) -> Self {
+        let results = account.results().iter().rev().filter_map(|&index| {
+            let row = account.row(index).filter(|row| row.group != index)?;
+            Some((index, row.group, row.call))
+        });
+        Self::of(results, |index| account.message(index), limits, scale)
+    }
+
+    /// Returns `true` if the message at `index` stays whole.
+    pub fn keeps(&self, index: usize) -> bool {
+        self.kept.iter().any(|kept| kept.index == index)
+    }
+
+    /// Returns `true` if the group that opens at `start` stays.
+    pub fn keeps_group(&self, start: usize) -> bool {
+        self.kept.iter().any(|kept| kept.group == start)
+    }
+}

@@ -1,0 +1,186 @@
+//! Layer 4, never over the window: cuts to the room, the least harmful first, until the request fits.
+//!
+//! Tool results keep their head and tail, as large as the room allows: the older ones first, as long as a share of the room is
+//! left to them, then those of the last group. Then the groups of the protected tail go, oldest first, but never a user
+//! message nor the last group. What people wrote is cut last, the longest first, and dropped only where that is not enough.
+
+use super::window::is_removable;
+use crate::context::facts::cuts::MIN_CUT_TOKENS;
+use crate::context::request::account::{Account, Form, Row};
+use crate::context::request::plan::{Layer, Reason};
+use crate::tokens::estimate::{Estimate, Size};
+
+/// Part of the room that older results share where the last group alone could fill it.
+pub const OLDER_SHARE: f64 = 0.15;
+
+/// Sizes that a request is brought down to, in provider tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Goals {
+    /// Most that may be sent before people's words go.
+    pub most: f64,
+    /// Most that is left where results and groups go.
+    pub others: f64,
+    /// Most that is left where people's words have to go.
+    pub words: f64,
+}
+
+impl Goals {
+    /// As little as fits.
+    #[must_use]
+    pub const fn least(budget: f64) -> Self {
+        Self { most: budget, others: budget, words: budget }
+    }
+}
+
+/// Edits until `account` fits, or only the irreducible rest is left.
+pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
+    let budget = goals.others;
+    let mut room = Room { account, estimate, budget };
+    let last = room.account.last_group();
+    let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group == last);
+    let is_result =
+        |account: &Account, index| account.message(index).is_some_and(|of| of.tool_result().is_some());
+    let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
+    let newest = room.cuttable(|account, index| is_result(account, index) && is_newest(account, index));
+    let share = OLDER_SHARE * (budget - estimate.base) / estimate.scale;
+    room.cut(&older, (share / older.len().max(1) as f64) as u32);
+    room.cut(&newest, MIN_CUT_TOKENS);
+    room.cut(&older, MIN_CUT_TOKENS);
+    let is_not_users = |account: &Account, index| account.message(index).is_some_and(|of| !of.is_user());
+    // Where people's words must be cut whatever goes beside them, little else need go.
+    let rest = room.droppable(is_not_users);
+    if room.fits(rest) || rest as f64 > share {
+        room.drop_groups(is_not_users);
+    }
+    room.budget = goals.most;
+    if room.fits(0) {
+        return;
+    }
+    room.budget = goals.words;
+    let said = room.cuttable(|account, index| !is_result(account, index));
+    room.cut(&said, MIN_CUT_TOKENS);
+    room.drop_groups(is_not_users);
+    room.drop_groups(|_, _| true);
+}
+
+struct Room<'a> {
+    account: &'a mut Account,
+    estimate: &'a Estimate,
+    budget: f64,
+}
+
+impl Room<'_> {
+    fn fits(&self, saved: usize) -> bool {
+        let sent = self.account.sent();
+        let cl100k = sent.cl100k.saturating_sub(saved);
+        self.estimate.tokens(Size { cl100k, ..sent }) <= self.budget
+    }
+
+    /// Messages that are sent and whose texts may be cut.
+    fn cuttable(&self, is_of_kind: impl Fn(&Account, usize) -> bool) -> Vec<usize> {
+        let can_be_cut = |&index: &usize| {
+            self.account.message(index).is_some_and(|message| message.is_sent && !message.cuts.is_empty())
+        };
+        self.account.live().filter(can_be_cut).filter(|&index| is_of_kind(self.account, index)).collect()
+    }
+
+    /// Cuts the longest texts of these messages to one common size, the largest at which the request fits but none under `least`.
+    fn cut(&mut self, indices: &[usize], least: u32) {
+        if self.fits(0) {
+            return;
+        }
+        let longest = indices.iter().filter_map(|&index| Some(self.account.message(index)?.cuts.longest()));
+        let (mut fitting, mut too_large) = (least.max(MIN_CUT_TOKENS), longest.max().unwrap_or(0));
+        while fitting + 1 < too_large {
+            let middle = fitting + (too_large - fitting) / 2;
+            let saved = indices.iter().map(|&index| self.gain(index, middle)).sum();
+            if self.fits(saved) { fitting = middle } else { too_large = middle }
+        }
+        for &index in indices {
+            if self.gain(index, fitting) > 0 {
+                self.account.set(index, Form::Cut(fitting), Layer::Shrink, Reason::OverWindow);
+            }
+        }
+    }
+
+    /// Tokens that cutting this message saves against how it is sent now.
+    fn gain(&self, index: usize, most: u32) -> usize {
+        self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(most))))
+    }
+
+    /// cl100k tokens of the groups that may go.
+    fn droppable(&self, may_go: impl Fn(&Account, usize) -> bool) -> usize {
+        let starts = self.account.live_before(self.account.last_group());
+        let going = starts.filter(|&start| is_removable(self.account, start) && may_go(self.account, start));
+        let rows =
+            going.flat_map(|start| self.account.group(start)).filter_map(|index| self.account.row(index));
+        rows.map(Row::tokens).sum()
+    }
+
+    fn drop_groups(&mut self, may_go: impl Fn(&Account, usize) -> bool) {
+        for start in self.account.live_before(self.account.last_group()).collect::<Vec<_>>() {
+            if self.fits(0) {
+                return;
+            }
+            if is_removable(self.account, start) && may_go(self.account, start) {
+                self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
+    use crate::context::facts::transcript::{Transcript, Usage};
+
+    fn utf16(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
+    }
+
+    /// One answer with a call for each of these texts, and the results that hold them.
+    fn account(texts: &[String]) -> Account {
+        let ids: Vec<Vec<u16>> = (0..texts.len()).map(|at| utf16(&format!("call_{at}"))).collect();
+        let calls = ids.iter().map(|id| Part::Call { id, name: &[], arguments: &[], is_signed: false });
+        let usage = Usage::default();
+        let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+        let results = ids.iter().zip(texts).map(|(id, text)| {
+            let role = RawRole::ToolResult { call_id: id, tool_name: &[], marker: None };
+            measure(&Raw::new(role, vec![Part::Text(&utf16(text))]), &Rules::default())
+        });
+        let answer = measure(&Raw::new(role, calls.collect()), &Rules::default());
+        let messages = std::iter::once(answer).chain(results).map(Arc::new);
+        Account::of(&Transcript::new(messages.collect()))
+    }
+
+    /// Shrinks to so many tokens; those of each message that are sent then.
+    fn shrunk(texts: &[String], budget: f64) -> (Account, Vec<usize>) {
+        let mut account = account(texts);
+        shrink(&mut account, &Estimate::PLAIN, Goals::least(budget));
+        let tokens = (0..account.len())
+            .filter_map(|index| account.row(index))
+            .map(crate::context::request::account::Row::tokens)
+            .collect();
+        (account, tokens)
+    }
+
+    #[test]
+    fn parallel_results_share_the_room() {
+        let line = "a line of output that is long enough\n";
+        let texts = [line.repeat(20), line.repeat(2000), line.repeat(4000)];
+        let (account, tokens) = shrunk(&texts, 8000.0);
+        assert!(account.sent().cl100k <= 8000 && account.sent().cl100k > 7600, "{:?}", account.sent());
+        assert_eq!(account.form(1), Form::Whole, "the short one stays");
+        assert!(tokens[2].abs_diff(tokens[3]) < 100, "{tokens:?}");
+    }
+
+    #[test]
+    fn what_cannot_fit_is_cut_to_the_least() {
+        let texts = [1, 2, 3].map(|at| format!("{at} a line of output\n").repeat(500));
+        let (_, tokens) = shrunk(&texts, 10.0);
+        assert!(tokens[1..].iter().all(|&tokens| tokens <= MIN_CUT_TOKENS as usize), "{tokens:?}");
+    }
+}

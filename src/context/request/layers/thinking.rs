@@ -1,0 +1,58 @@
+//! Layer 2, old thinking: which assistant messages may lose their thinking blocks, whole or not at all.
+
+use super::{Limits, ThinkingScope};
+use crate::context::facts::transcript::Assistant;
+use crate::context::request::account::Account;
+
+/// Protocols on which a function call, or a text with an id, is refused without the reasoning item before it.
+const REASONING_ITEM_APIS: [&str; 3] =
+    ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
+/// The protocol on which some models want their reasoning field beside every tool call.
+const WIRE_FIELD_API: &str = "openai-completions";
+
+/// The index before which thinking is old: that of the oldest of the newest messages that keep theirs.
+///
+/// A message pi does not send uses up none of the kept ones.
+pub fn old_before(account: &Account, limits: &Limits) -> usize {
+    let end = match limits.thinking_scope {
+        ThinkingScope::All => account.len(),
+        ThinkingScope::ClosedTurns => account.last_user().unwrap_or(0),
+    };
+    let mut kept = 0;
+    let keeps = account.thinkers().iter().rev().copied().take_while(|&index| {
+        let is_kept = kept < limits.keep_recent_thinking;
+        kept += usize::from(account.message(index).is_some_and(|message| message.is_sent));
+        is_kept
+    });
+    keeps.last().unwrap_or(account.len()).min(end)
+}
+
+/// Returns `true` if the thinking of the message at `index` may go, old as it is. The step under way keeps its own, and so does
+/// what a provider would refuse without it.
+pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
+    let assistant = account
+        .message(index)
+        .filter(|message| !message.is_protected)
+        .and_then(|message| message.assistant());
+    Some(index) != step
+        && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
+}
+
+/// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
+/// thinking back.
+pub fn step_under_way(account: &Account) -> Option<usize> {
+    let mut newest_first = account.rows().newest_first();
+    let (index, newest) =
+        newest_first.find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
+    (!newest.call_ids.is_empty()).then_some(index)
+}
+
+/// False where the provider would refuse the message without its thinking, or nothing would be left of it.
+fn may_lose_thinking(assistant: &Assistant) -> bool {
+    let api = &*assistant.source.api;
+    let has_call = !assistant.call_ids.is_empty();
+    let names_field = assistant.thinking.is_some_and(|thinking| thinking.names_wire_field);
+    let is_bound = (REASONING_ITEM_APIS.contains(&api) && (has_call || assistant.has_text_id))
+        || (api == WIRE_FIELD_API && has_call && names_field);
+    assistant.has_other_content && !is_bound
+}

@@ -1,0 +1,12 @@
+//! Layer 1, old tool results: which may be made shorter.
+//!
+//! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
+
+use super::Limits;
+use crate::context::request::account::Account;
+
+/// The old tool results: all but the newest, in order.
+pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
+    let results = account.results();
+    results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()
+}

@@ -1,0 +1,11 @@
+//! The request: the form in which each message is sent. Each module knows only those above it:
+//!
+//! - [`plan`]: the edit plan, at most one edit per message
+//! - [`account`]: the form in which each message is sent, and their total size
+//! - [`layers`]: says what may be edited, one pure function per layer
+//! - [`validity`]: checks the providers' rules and repairs a list
+
+pub mod account;
+pub mod layers;
+pub mod plan;
+pub mod validity;

@@ -1,0 +1,124 @@
+//! The answer of the core: at most one edit per message, and what it saves.
+//!
+//! The boundary applies it to the host's own objects. An edit can shorten tool-result text, remove thinking, drop a
+//! message or, when nothing else fits, cut a text. A move takes a message out of the way between a call and its results.
+//! Nothing else is added, moved or rewritten.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::context::facts::cuts::Cut;
+use crate::context::facts::transcript::{Message, Move, Transcript};
+pub use crate::contract::{Keep, Layer, Reason};
+use crate::tokens::estimate::Size;
+
+/// The change to one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Its tool-result text is replaced by the shortened one.
+    Summarize,
+    /// Of its tool-result text only some lines stay.
+    KeepLines(Arc<KeptLines>),
+    /// Its thinking blocks are removed whole.
+    StripThinking,
+    /// Nothing but the images that [`Edit::images_out`] counts is left out.
+    OmitImages,
+    /// Tool calls of it are left out whose id an earlier one of it has. Every other edit of such a message does that, too.
+    DropCalls,
+    /// It is left out of the request.
+    Drop,
+    /// Its text blocks are cut, each as said; a block not named stays whole.
+    Truncate(Vec<Cut>),
+}
+
+/// The lines of a tool result that stay, word for word and in order, a marker line for each gap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptLines {
+    /// Ranges of lines, in order, none touching the next.
+    pub rows: Box<[Range<u32>]>,
+    /// Of each range, why it stays.
+    pub keeps: Box<[Keep]>,
+    /// cl100k tokens of the whole message then.
+    pub tokens: u32,
+    /// Identifiers and lines that are left, by the numbers of the schedule that chose.
+    pub numbers: Box<[u32]>,
+}
+
+/// One decision about one message, or about messages side by side that are dropped by one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Position of the message in the transcript.
+    pub index: usize,
+    /// Messages from there on that it drops; 1 for every other change.
+    pub count: usize,
+    /// The layer that asked for it.
+    pub layer: Layer,
+    /// The change.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// Tokens it saves against the unedited message.
+    pub tokens_saved: usize,
+    /// Number of its images, the first ones, that are left out by a marker each.
+    pub images_out: u32,
+}
+
+impl Edit {
+    /// The position behind it.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        self.index + self.count
+    }
+
+    /// Takes `next` in, if both drop messages side by side by one rule; whether it did.
+    pub(super) fn takes_in(&mut self, next: &Self) -> bool {
+        let is_drop = self.action == Action::Drop && next.action == Action::Drop;
+        let is_one =
+            is_drop && next.index == self.end() && (next.layer, next.reason) == (self.layer, self.reason);
+        if is_one {
+            self.count += next.count;
+            self.tokens_saved += next.tokens_saved;
+        }
+        is_one
+    }
+}
+
+/// All edits of one call, oldest message first.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Messages that are sent behind the results of a call, by index.
+    pub moves: Vec<Move>,
+    /// The edits, by index; at most one per message. Of a long conversation most is dropped, so what is dropped side by side by
+    /// one rule is one.
+    pub edits: Vec<Edit>,
+    /// The size of the transcript as it came.
+    pub before: Size,
+    /// The size of what will be sent.
+    pub after: Size,
+}
+
+impl Plan {
+    /// The moves of messages that this plan sends, out of the way of calls that it sends.
+    #[must_use]
+    pub fn moves_in(&self, transcript: &Transcript) -> Vec<Move> {
+        let is_dropped = |index| {
+            let before = self.edits.partition_point(|edit| edit.index <= index).checked_sub(1);
+            let edit = before.and_then(|at| self.edits.get(at));
+            edit.is_some_and(|edit| edit.action == Action::Drop && index < edit.end())
+        };
+        transcript.moves().filter(|step| !is_dropped(step.index) && !is_dropped(step.opener)).collect()
+    }
+
+    /// The edits of a plan for `transcript`, one for each message that is dropped.
+    #[must_use]
+    pub fn by_message(&self, transcript: &Transcript) -> Vec<Edit> {
+        let each = self.edits.iter().flat_map(|edit| {
+            (edit.index..edit.end()).map(|index| {
+                let one = transcript.get(index).filter(|_| edit.count > 1);
+                let tokens_saved = one.map_or(edit.tokens_saved, Message::whole_tokens);
+                Edit { index, count: 1, tokens_saved, ..edit.clone() }
+            })
+        });
+        each.collect()
+    }
+}

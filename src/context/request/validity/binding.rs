@@ -1,0 +1,92 @@
+//! Thinking that is bound to what stands before it: the newest Claude models refuse a request, or drop the block, where
+//! anything before a thinking block is sent otherwise than when the block was made.
+
+use std::ops::Range;
+
+use crate::context::facts::transcript::{Assistant, Source};
+use crate::context::request::account::{Account, Form};
+
+/// The Claude models that check this, by name and the first version that does.
+const BOUND_SINCE: [(&str, Version); 5] = [
+    ("claude-fable-", (5, 1)),
+    ("claude-mythos-", (5, 1)),
+    ("claude-opus-", (5, 5)),
+    ("claude-sonnet-", (5, 5)),
+    ("claude-haiku-", (5, 5)),
+];
+
+/// Major and minor; 0 where a name says none.
+type Version = (u32, u32);
+
+/// More digits are a date.
+const MAX_VERSION_DIGITS: usize = 2;
+
+/// Returns `true` if thinking made by this model is bound to what stands before it.
+///
+/// ```
+/// use pi_strata::context::facts::transcript::Source;
+/// use pi_strata::context::request::validity::binds_thinking;
+/// let of = |model: &str| Source { api: "".into(), provider: "".into(), model: model.into() };
+/// assert!(binds_thinking(&of("claude-opus-5-5")) && binds_thinking(&of("anthropic.claude-sonnet-5.5-v1:0")));
+/// assert!(!binds_thinking(&of("claude-opus-4-20250514")) && !binds_thinking(&of("gpt-5.5")));
+/// ```
+pub fn binds_thinking(source: &Source) -> bool {
+    let model = source.model.to_lowercase();
+    BOUND_SINCE.iter().any(|(name, since)| {
+        model.split_once(name).and_then(|(_, rest)| version(rest)).is_some_and(|version| version >= *since)
+    })
+}
+
+/// The `5.5` of `5-5-20260901`.
+fn version(rest: &str) -> Option<Version> {
+    let mut numbers = rest.split(|character: char| !character.is_ascii_digit());
+    let mut next = || numbers.next().filter(|digits| digits.len() <= MAX_VERSION_DIGITS)?.parse().ok();
+    let major = next()?;
+    Some((major, next().unwrap_or(0)))
+}
+
+/// The messages whose thinking has to go when the message at `changed` is the first to be sent otherwise than before: all
+/// behind it, the step under way too. What is made from now on is bound to what is sent from now on.
+pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
+    bound_within(account, changed + 1..account.len())
+}
+
+/// Those of `messages` whose thinking is bound, and is sent.
+pub fn bound_within(account: &Account, messages: Range<usize>) -> Vec<usize> {
+    let thinkers = account.thinkers();
+    let place = |end: usize| thinkers.partition_point(|&index| index < end);
+    bound_among(account, thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default())
+}
+
+/// Those of the messages at `indices` whose thinking is bound, and is sent.
+pub fn bound_among(account: &Account, indices: &[usize]) -> Vec<usize> {
+    let bound = bound_thinkers(account, indices.iter().copied());
+    bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
+}
+
+/// Returns `true` if the open turn holds thinking that a change of anything before it would cost.
+///
+/// The model that thought last is the one that is asked next: what another one thought is not held against it.
+pub fn holds_turn(account: &Account) -> bool {
+    let start = account.last_user().unwrap_or(0);
+    let in_turn = || account.thinkers().iter().rev().copied().take_while(|&index| index > start);
+    let newest = in_turn().next().and_then(|index| account.message(index)?.assistant());
+    newest.is_some_and(|of| binds_thinking(&of.source)) && bound_thinkers(account, in_turn()).next().is_some()
+}
+
+/// Those of the assistant messages at `indices` that are sent with thinking that is bound.
+fn bound_thinkers(
+    account: &Account,
+    indices: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = (usize, &Assistant)> {
+    // Mostly one model made all of it.
+    let mut last: Option<(&Source, bool)> = None;
+    indices.filter_map(move |index| {
+        let row = account.row(index).filter(|row| row.form() == Form::Whole && !row.message.is_protected)?;
+        let assistant = row.message.sent_assistant().filter(|of| of.thinking.is_some())?;
+        let source = &assistant.source;
+        let binds = last.filter(|(of, _)| *of == source).map_or_else(|| binds_thinking(source), |(_, is)| is);
+        last = Some((source, binds));
+        binds.then_some((index, assistant))
+    })
+}
