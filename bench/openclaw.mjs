@@ -1,0 +1,80 @@
+// Measures the OpenClaw engine beside OpenClaw without edits and with `contextPruning`, on recorded sessions:
+// `npm run bench:openclaw [-- SESSION…]`. Prints the table of `npm run bench:economy`. Summaries are not played.
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PRICES } from "../__test__/support/live/provider.mjs";
+import strata from "../index.js";
+import { loadSession } from "../lib/cli/session.mjs";
+import plugin from "../lib/openclaw/index.js";
+import { compare, compareTable } from "./economy/compare.mjs";
+
+const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
+const CONTEXT_WINDOW = 200_000;
+/** Tokens that OpenClaw keeps free for the answer (`reserveTokensFloor`) and that it does not offer to an engine. */
+const RESERVE_TOKENS = 20_000;
+
+/** OpenClaw asks its engine once a turn, with the messages before the question. Later messages of the turn follow as they are. */
+function engine() {
+  let makeEngine;
+  plugin.register({ registerContextEngine: (_, factory) => (makeEngine = factory) });
+  const session = { sessionId: "s", sessionKey: "s", tokenBudget: CONTEXT_WINDOW - RESERVE_TOKENS };
+  let turn = { start: -1, sent: [] };
+  return async (messages) => {
+    const start = messages.findLastIndex(({ role }) => role === "user");
+    if (start !== turn.start) {
+      const [history, { content }] = [messages.slice(0, start), messages[start]];
+      const prompt = typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n");
+      const assembled = await makeEngine().assemble({ ...session, messages: history, prompt });
+      turn = { start, sent: assembled.messages };
+    }
+    return [...turn.sent, ...messages.slice(start)];
+  };
+}
+
+/** OpenClaw's documented defaults: after these pauses in ms, with these shares of the window, head and tail in UTF-16 units. */
+const PRUNING = { ttlMs: 300_000, softRatio: 0.3, hardRatio: 0.5, endUnits: 1500, newestAnswers: 3 };
+
+/** Cuts the results before the newest answers when the cache has expired, and clears them in a half-full window. */
+function contextPruning() {
+  const pruned = new Map();
+  let lastAt = Number.POSITIVE_INFINITY;
+  return async (messages) => {
+    const now = messages.at(-1).timestamp;
+    const isCold = now - lastAt > PRUNING.ttlMs;
+    lastAt = now;
+    if (isCold) {
+      const answers = messages.filter(({ role }) => role === "assistant");
+      const end = messages.indexOf(answers.at(-PRUNING.newestAnswers));
+      const share = strata.countTokens(messages) / CONTEXT_WINDOW;
+      for (const message of messages.slice(0, Math.max(0, end))) {
+        if (message.role !== "toolResult" || share <= PRUNING.softRatio) continue;
+        pruned.set(message, prunedResult(message, share > PRUNING.hardRatio));
+      }
+    }
+    return messages.map((message) => pruned.get(message) ?? message);
+  };
+}
+
+function prunedResult(message, isCleared) {
+  const text = message.content.map((block) => block.text ?? "").join("\n");
+  const { endUnits } = PRUNING;
+  if (!isCleared && text.length <= 2 * endUnits) return message;
+  const ends = `${text.slice(0, endUnits)}\n...\n${text.slice(-endUnits)}`;
+  return {
+    ...message,
+    content: [{ type: "text", text: isCleared ? "[Old tool result content cleared]" : ends }],
+  };
+}
+
+const policies = {
+  "legacy, no edits": () => (messages) => messages,
+  "legacy, contextPruning": contextPruning,
+  "pi-strata": engine,
+};
+
+const files = process.argv.slice(2);
+const sessions = [];
+for (const file of files.length > 0 ? files : [EXAMPLE])
+  sessions.push({ name: basename(file), messages: await loadSession(file) });
+const rows = await compare(sessions, { contextWindow: CONTEXT_WINDOW, prices: PRICES, policies });
+console.log(compareTable(rows));
