@@ -142,13 +142,17 @@ function checkPrompts(prompts) {
   return moves;
 }
 
-/** From the fourth report on the estimate is near the provider's own count. */
+/**
+ * From the fourth report on the estimate is near the provider's own count. After a batch it may miss more: these providers
+ * count JSON, of which a shortened request has another share.
+ */
 function checkEstimates(events, reported) {
   const told = events.filter(({ type }) => type === "transformed");
   assert.equal(told.length, reported.length);
-  for (const [i, { tokensAfter }] of told.entries()) {
-    if (i > 3)
-      assert.ok(Math.abs(tokensAfter / reported[i] - 1) < 0.1, `step ${i}: ${tokensAfter}, ${reported[i]}`);
+  for (const [i, { tokensAfter, firstChanged }] of told.entries()) {
+    const most = firstChanged === undefined ? 0.03 : 0.15;
+    const off = Math.abs(tokensAfter / reported[i] - 1);
+    if (i > 3) assert.ok(off < most, `step ${i}: ${tokensAfter}, ${reported[i]}`);
   }
 }
 
