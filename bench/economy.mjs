@@ -24,7 +24,7 @@ const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.u
 /** Our settings: the schedule that recomputes, with more or less kept, and the sticky one by its economy. */
 const SWEEP = [
   ...[12, 6, 3, 1].map((keepRecentToolResults) => ({ schedule: "everyCall", keepRecentToolResults })),
-  ...[560, 340, 230, 180, 140, 90].map((economy) => ({ schedule: "sticky", economy })),
+  ...[560, 340, 240, 180, 140, 90].map((economy) => ({ schedule: "sticky", economy })),
 ];
 
 const nameOf = (settings) => Object.values(settings).join(" ");
