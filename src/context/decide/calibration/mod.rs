@@ -265,7 +265,7 @@ impl Calibration {
             let is_known =
                 self.models.iter().any(|model| model.source == answer.source && model.line.is_some());
             let is_near = |tokens: &f64| !is_known || (tokens / estimated - 1.0).abs() <= MOST_MISS;
-            // A prompt that would leave no room beside prompt and tools, were all messages gone, is counted otherwise.
+            // A count is of something else if even a request without messages would be over the limit.
             let beside = |tokens: f64| tokens - PRIOR_SCALE * sent.edited.cl100k as f64;
             let leaves_room =
                 |tokens: &f64| refusal.limit_for(*tokens).is_none_or(|limit| beside(*tokens) < limit);
