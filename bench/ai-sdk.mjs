@@ -1,17 +1,13 @@
 // Measures `createPrepareStep` beside the AI SDK's own `pruneMessages` on recorded sessions, played as `ModelMessage[]`:
 // `npm run bench:ai-sdk [-- SESSION…]`. Prints the table of `npm run bench:economy`.
 import { createRequire } from "node:module";
-import { basename } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { PRICES } from "../__test__/support/live/provider.mjs";
+import { pathToFileURL } from "node:url";
 import { toModelMessage } from "../__test__/support/recorded-models.mjs";
 import { createPrepareStep } from "../lib/ai-sdk/index.js";
-import { loadSession } from "../lib/cli/session.mjs";
 import aiSdk from "../lib/shapes/ai-sdk.js";
 import { Shapes } from "../lib/shapes/index.js";
-import { compare, compareTable } from "./economy/compare.mjs";
+import { printComparison } from "./economy/compare.mjs";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 const nested = createRequire(new URL("../__test__/ai-sdk/package.json", import.meta.url));
 const { pruneMessages } = await import(pathToFileURL(nested.resolve("ai-7")).href);
 
@@ -70,10 +66,4 @@ const policies = {
   'createPrepareStep, economy: "thrifty"': stepped({ economy: "thrifty" }),
 };
 
-const files = process.argv.slice(2);
-const sessions = [];
-for (const file of files.length > 0 ? files : [EXAMPLE]) {
-  sessions.push({ name: basename(file), messages: await loadSession(file) });
-}
-const rows = await compare(sessions, { contextWindow: 200_000, prices: PRICES, policies });
-console.log(compareTable(rows));
+await printComparison(process.argv.slice(2), { contextWindow: 200_000, policies });

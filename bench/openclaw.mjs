@@ -1,14 +1,10 @@
 // Measures the OpenClaw engine beside OpenClaw without edits and with `contextPruning`, on recorded sessions:
 // `npm run bench:openclaw [-- SESSION…]`. Prints the table of `npm run bench:economy`. Summaries are not played.
-import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
-import { PRICES } from "../__test__/support/live/provider.mjs";
 import strata from "../index.js";
-import { loadSession } from "../lib/cli/session.mjs";
+import { joinedText } from "../lib/hook/snapshot.js";
 import plugin from "../lib/openclaw/index.js";
-import { compare, compareTable } from "./economy/compare.mjs";
+import { printComparison } from "./economy/compare.mjs";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 const CONTEXT_WINDOW = 200_000;
 /** Tokens that OpenClaw keeps free for the answer (`reserveTokensFloor`) and that it does not offer to an engine. */
 const RESERVE_TOKENS = 20_000;
@@ -22,16 +18,19 @@ function engine() {
   return async (messages) => {
     const start = messages.findLastIndex(({ role }) => role === "user");
     if (start !== turn.start) {
-      const [history, { content }] = [messages.slice(0, start), messages[start]];
-      const prompt = typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n");
-      const assembled = await makeEngine().assemble({ ...session, messages: history, prompt });
+      const prompt = joinedText(messages[start].content);
+      const assembled = await makeEngine().assemble({
+        ...session,
+        messages: messages.slice(0, start),
+        prompt,
+      });
       turn = { start, sent: assembled.messages };
     }
     return [...turn.sent, ...messages.slice(start)];
   };
 }
 
-/** OpenClaw's documented defaults: after these pauses in ms, with these shares of the window, head and tail in UTF-16 units. */
+/** OpenClaw's documented defaults. Pause in ms, shares of the window, UTF-16 code units of head and of tail, answers. */
 const PRUNING = { ttlMs: 300_000, softRatio: 0.3, hardRatio: 0.5, endUnits: 1500, newestAnswers: 3 };
 
 /** Cuts the results before the newest answers when the cache has expired, and clears them in a half-full window. */
@@ -56,7 +55,7 @@ function contextPruning() {
 }
 
 function prunedResult(message, isCleared) {
-  const text = message.content.map((block) => block.text ?? "").join("\n");
+  const text = joinedText(message.content);
   const { endUnits } = PRUNING;
   if (!isCleared && text.length <= 2 * endUnits) return message;
   const ends = `${text.slice(0, endUnits)}\n...\n${text.slice(-endUnits)}`;
@@ -72,9 +71,4 @@ const policies = {
   "pi-strata": engine,
 };
 
-const files = process.argv.slice(2);
-const sessions = [];
-for (const file of files.length > 0 ? files : [EXAMPLE])
-  sessions.push({ name: basename(file), messages: await loadSession(file) });
-const rows = await compare(sessions, { contextWindow: CONTEXT_WINDOW, prices: PRICES, policies });
-console.log(compareTable(rows));
+await printComparison(process.argv.slice(2), { contextWindow: CONTEXT_WINDOW, policies });
