@@ -17,7 +17,6 @@ const WINDOW = 8_192;
 const CALLS = 20;
 const TIMED_ARMS = ["pi", "rounds when full", "balanced"];
 const START_MS = 60_000;
-const CALL_MS = 300_000;
 /** The whole measurement: what is not done by then is left out. */
 const WHOLE_MS = 600_000;
 const SYSTEM = { role: "system", content: "You are a coding agent. Answer briefly." };
@@ -81,10 +80,9 @@ export async function secondsRun(file, { from, server: url, out = join(CACHE, "s
 async function timed(arm, nth, stretch, { url, python, save, endMs }) {
   const child = python && (await started(python));
   try {
-    const server = new HttpServer(url ?? child.url);
+    const server = new HttpServer(url ?? child.url, endMs);
     const window = await server.window();
     const onCall = (call) => {
-      if (Date.now() > endMs) throw new Error("Ten minutes are over: this machine is too slow or too busy.");
       process.stderr.write(
         `\r${arm}, run ${nth}: call ${call} of ${stretch.calls}, ${server.seconds.toFixed(1)} s   `,
       );
@@ -148,20 +146,24 @@ class HttpServer {
   evaluated = 0;
   reused = 0;
   #url;
+  #endMs;
   #window = WINDOW;
   /** The server's tokens for one of the vocabulary's, by its last report. */
   #scale = 1;
   #encoding = getEncoding("r50k_base");
   #known = new Map();
 
-  constructor(url) {
+  constructor(url, endMs) {
     this.#url = url.replace(/\/$/, "");
+    this.#endMs = endMs;
   }
 
   /** The context that the server says it has; llama-server does. */
   async window() {
     try {
-      const props = await (await fetch(`${this.#url}/props`)).json();
+      const props = await (
+        await fetch(`${this.#url}/props`, { signal: AbortSignal.timeout(START_MS) })
+      ).json();
       this.#window = props.default_generation_settings?.n_ctx ?? WINDOW;
     } catch {
       // Another server: the size stays what it is.
@@ -214,10 +216,12 @@ class HttpServer {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ messages, max_tokens: maxTokens, temperature: 0 }),
-        signal: AbortSignal.timeout(CALL_MS),
+        signal: AbortSignal.timeout(Math.max(0, this.#endMs - Date.now())),
       });
       body = await response.json();
     } catch (error) {
+      if (error.name === "TimeoutError")
+        throw new Error("Ten minutes are over: this machine is too slow or too busy.");
       throw new Error(`The server stopped answering (${error.cause?.code ?? error.name}).`);
     }
     this.seconds += (performance.now() - start) / 1000;
