@@ -64,7 +64,7 @@ export function truncateToolResult(
  * Cuts every long tool result, then drops the oldest rounds (a user message with all that follows until the next)
  * until the rest fits into `contextWindow - reserveTokens`. Synchronous. System messages and the newest message stay. If the
  * newest round alone is too long, its question and its newest calls stay. A call and its results stay or go together.
- * `droppedTokens` counts the dropped messages uncut; `truncated` lists the cut results that are kept.
+ * `droppedTokens` counts the dropped messages, with their results cut; `truncated` lists the cut results that are kept.
  * @returns the same array if nothing changed. Uncut messages are the same objects.
  * @throws TypeError for options that are not allowed and for messages of another shape; ERR_NATIVE_UNAVAILABLE.
  * @example const { messages, dropped } = guardContext(history, { contextWindow: getContextWindow(model) })

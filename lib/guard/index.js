@@ -6,23 +6,15 @@ const { Reporter } = require("../hook/events.js");
 const { answerOf, getContextWindow, optionTable } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
-const {
-  amount,
-  checkMessages,
-  checkOptions,
-  flag,
-  handler,
-  oneOf,
-  orFunction,
-  positive,
-  show,
-} = require("../options.js");
-const { SOURCE, wholeChars } = require("../shapes/parts.js");
-const { groupStarts } = require("../shapes/groups.js");
+const rules = require("../options.js");
+const { SOURCE } = require("../shapes/parts.js");
+const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { Shapes } = require("../shapes/index.js");
-const { payloadOf } = require("../shapes/seed.js");
+const { payloadOf } = require("../shapes/shapes.js");
+const { wholeChars } = require("../shapes/text.js");
 const { countEach, countTokens } = require("../tools/count.js");
 
+const { checkMessages, checkOptions, oneOf, orFunction, positive, show } = rules;
 const CAP_OPTIONS = optionTable(guardOptions);
 const DEFAULT_TOOL_RESULT_MAX_CHARS = guardOptions.maxToolResultChars.default;
 const TRUNCATE_HEAD_CHARS = guardOptions.truncateHeadChars.default;
@@ -38,20 +30,18 @@ const MOST_RESERVE = 1 / 4;
 const ROUND_OPENERS = new Set(["user", "branchSummary", "compactionSummary"]);
 
 const counting = oneOf("exact", "chars");
+const windowOrNull = {
+  allowed: `${positive.allowed}, or null`,
+  accepts: (value) => value === null || positive.accepts(value),
+};
 const GUARD_OPTIONS = {
   ...CAP_OPTIONS,
   contextWindow: [undefined, orFunction(positive)],
-  contextWindowOverride: [
-    null,
-    {
-      allowed: `${positive.allowed}, or null`,
-      accepts: (value) => value === null || positive.accepts(value),
-    },
-  ],
-  reserveTokens: [undefined, amount],
-  enabled: [true, flag],
+  contextWindowOverride: [null, windowOrNull],
+  reserveTokens: [undefined, rules.amount],
+  enabled: [true, rules.flag],
   counting: ["exact", counting],
-  onEvent: [undefined, handler],
+  onEvent: [undefined, rules.handler],
 };
 
 function truncateToolResult(text, options) {
@@ -80,7 +70,7 @@ function guardContext(messages, options) {
   checkMessages("guardContext", messages);
   if (!guard.isEnabled) return { messages, dropped: 0, droppedTokens: 0, truncated: [] };
   const read = guard.read(messages);
-  return guard.fitted(read, countEach(read.counted, guard.counting));
+  return guard.fitted(read, countEach(read.capped, guard.counting));
 }
 
 /** Returns the guard as a hook, which counts off the main thread and resolves with its input on any failure. */
@@ -90,7 +80,7 @@ function createContextGuard(options) {
     if (!guard.isEnabled || signal?.aborted) return messages;
     try {
       const read = guard.read(messages);
-      const sizes = await countEach(read.counted, guard.counting, true);
+      const sizes = await countEach(read.capped, guard.counting, true);
       return signal?.aborted ? messages : guard.fitted(read, sizes).messages;
     } catch (error) {
       guard.reporter.failed(error);
@@ -109,9 +99,8 @@ class Guard {
     this.#options = options;
     this.#window = options.contextWindowOverride ?? options.contextWindow;
     if (this.#window === undefined) {
-      throw new TypeError(
-        `${owner}: option contextWindow is missing; it must be ${orFunction(positive).allowed}`,
-      );
+      const { allowed } = orFunction(positive);
+      throw new TypeError(`${owner}: option contextWindow is missing; it must be ${allowed}`);
     }
     this.isEnabled = options.enabled;
     this.counting = options.counting;
@@ -120,78 +109,72 @@ class Guard {
     this.reporter = new Reporter(options.onEvent && tell);
   }
 
-  /** Returns the list in pi's shape, uncut and with capped results, and the messages to count. */
+  /** Returns the messages, the same list in pi's shape, and that list with capped results. */
   read(messages) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     const list = this.#shapes.read(messages);
-    const capped = list.map((message) => this.#capped(message));
-    const cuts = list.filter((message, i) => message !== capped[i]);
-    return { messages, list, capped, counted: [...capped, ...cuts] };
+    return { messages, list, capped: list.map((message) => this.#capped(message)) };
   }
 
   #capped(message) {
     if (message?.role !== "toolResult") return message;
-    const text = message.payload ?? joinedText(message.content);
+    const text = textOf(message);
     const cut = cutToEnds(text, this.#options);
     if (cut === text) return message;
     if (message.payload !== undefined) return { ...message, ...payloadOf(cut, message.isError) };
     return { ...message, content: withText(message.content, cut) };
   }
 
-  /** Returns the outcome, given the sizes of `read.counted`. */
+  /** Returns the outcome, given the sizes of the capped messages. */
   fitted({ messages, list, capped }, sizes) {
-    const cutSizes = Array.from(sizes.slice(list.length));
-    const sizeOf = (i) => (capped[i] === list[i] ? sizes[i] : cutSizes.shift());
-    const before = list.map((_, i) => sizeOf(i));
-    const isKept = this.#choose(capped, sizes);
-    const isSame = (i) => isKept[i] && capped[i] === list[i];
-    const kept = capped.filter((_, i) => isKept[i]);
-    const written = list.every((_, i) => isSame(i)) ? messages : this.#shapes.write(kept, messages);
+    const { dropped, droppedTokens } = this.#choose(capped, sizes);
+    const kept = capped.filter((_, i) => !dropped.has(i));
+    const isSame = kept.length === list.length && kept.every((message, i) => message === list[i]);
+    const written = isSame ? messages : this.#shapes.write(kept, messages);
+    const isCut = (message, i) => !dropped.has(i) && message !== capped[i];
+    const truncated = list.flatMap((message, i) => (isCut(message, i) ? [cutOf(message, capped[i])] : []));
     const outcome = {
       messages: written,
       dropped: messages.length - written.length,
-      droppedTokens: before.reduce((sum, size, i) => (isKept[i] ? sum : sum + size), 0),
-      truncated: list.flatMap((message, i) => (isKept[i] && !isSame(i) ? [cutOf(message, capped[i])] : [])),
+      droppedTokens,
+      truncated,
     };
     this.#report(outcome);
     return outcome;
   }
 
-  /** Decides which messages stay. The oldest rounds go until the rest fits, then the oldest groups of the newest round. */
+  /** Decides which messages go: the oldest rounds until the rest fits, then the oldest groups of the newest round. */
   #choose(list, sizes) {
-    const groups = groupsOf(list);
-    const opensRound = (group) => ROUND_OPENERS.has(list[group[0]]?.role);
-    const newestRound = Math.max(0, groups.findLastIndex(opensRound));
-    const isKept = list.map(() => true);
+    const dropped = new Set();
+    const total = sizes.reduce((sum, size) => sum + size, 0);
     const budget = this.#budget();
-    let left = sizes.slice(0, list.length).reduce((sum, size) => sum + size, 0);
-    if (left <= budget) return isKept;
+    let left = total;
+    if (total <= budget) return { dropped, droppedTokens: 0 };
+    const groups = groupsOf(list);
+    const opensRound = ([first]) => ROUND_OPENERS.has(list[first]?.role);
+    const newestRound = Math.max(0, groups.findLastIndex(opensRound));
+    const canGo = (i) => list[i]?.role !== "system";
     // Nothing behind the newest sent message goes.
-    const newest = groups.findLastIndex((group) =>
-      group.some((i) => list[i]?.role !== "system" && sizes[i] > 0),
-    );
+    const newest = groups.findLastIndex((group) => group.some((i) => canGo(i) && sizes[i] > 0));
     for (const [at, group] of groups.slice(0, Math.max(0, newest)).entries()) {
       if (left <= budget && (at > newestRound || opensRound(group))) break;
       if (at === newestRound) continue;
-      for (const i of group) {
-        if (list[i]?.role === "system") continue;
-        isKept[i] = false;
+      for (const i of group.filter(canGo)) {
+        dropped.add(i);
         left -= sizes[i];
       }
     }
-    return isKept;
+    return { dropped, droppedTokens: total - left };
   }
 
   #budget() {
     const standsIn = getContextWindow();
     const failed = (cause) => this.reporter.windowUnknown(standsIn, cause);
-    const asked =
-      typeof this.#window === "function" ? answerOf(this.#window, [], positive, failed) : this.#window;
+    const isFunction = typeof this.#window === "function";
+    const asked = isFunction ? answerOf(this.#window, [], positive, failed) : this.#window;
     const window = asked ?? standsIn;
-    return (
-      window -
-      (this.#options.reserveTokens ?? Math.min(hookOptions.reserveTokens.default, window * MOST_RESERVE))
-    );
+    const reserve = Math.min(hookOptions.reserveTokens.default, window * MOST_RESERVE);
+    return window - (this.#options.reserveTokens ?? reserve);
   }
 
   #report({ truncated, dropped, droppedTokens }) {
@@ -212,33 +195,30 @@ class InputError extends Error {
 
 /** Groups the positions of messages that go together: calls with results, reasoning with its item, stand-ins of one message. */
 function groupsOf(list) {
-  const starts = groupStarts(list);
+  const starts = groupStarts(list).map((start, i) =>
+    isJoined(list[i - 1], list[i]) ? Math.min(start, i - 1) : start,
+  );
   const groups = [];
-  let group = [];
-  let first = list.length;
-  for (let i = list.length - 1; i >= 0; i -= 1) {
-    group.push(i);
-    first = Math.min(first, starts[i], isJoined(list, i) ? i - 1 : i);
-    if (first < i) continue;
-    groups.push(group.reverse());
-    group = [];
+  for (let end = list.length; end > 0; end = groups.at(-1)[0]) {
+    const start = withCalls(starts, end - 1, end);
+    groups.push(Array.from({ length: end - start }, (_, i) => start + i));
   }
   return groups.reverse();
 }
 
 /** True if a message needs the one before it. */
-function isJoined(list, i) {
-  const [before, { role, [SOURCE]: source }] = [list[i - 1], list[i]];
+function isJoined(before, { role, [SOURCE]: source }) {
   if (before === undefined) return false;
   return (
     role === "toolResult" || before.leadsNext === true || (source !== undefined && source === before[SOURCE])
   );
 }
 
+const textOf = ({ payload, content }) => payload ?? joinedText(content);
+
 function cutOf(before, after) {
-  const length = ({ payload, content }) => (payload ?? joinedText(content)).length;
   const toolName = typeof before.toolName === "string" ? before.toolName : "unknown";
-  return { toolName, charsBefore: length(before), charsAfter: length(after) };
+  return { toolName, charsBefore: textOf(before).length, charsAfter: textOf(after).length };
 }
 
 /** Counts the tokens of a text: by its length, three UTF-16 units each, or exactly. */

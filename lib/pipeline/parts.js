@@ -2,11 +2,11 @@
 // provider, compressor and assembler.
 "use strict";
 
-const { wholeChars } = require("../shapes/parts.js");
+const { wholeChars } = require("../shapes/text.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { tailStart, withWholeCalls } = require("./calls.js");
 const { Notices } = require("../sessions/notices.js");
-const { isMedia } = require("../shapes/openai_content.js");
+const { isMedia } = require("../shapes/openai_parts.js");
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */

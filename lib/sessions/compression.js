@@ -1,7 +1,7 @@
 // Adds messages to a session, replaces them by a summary, deletes them. Generators whose steps are a store's answers.
 "use strict";
 
-const { noteOf, summarise } = require("./digest.js");
+const { noteOf, summaryText, withNotes, wordsOf } = require("./digest.js");
 const { lettable, withGroups } = require("./groups.js");
 const { checkMessage, newId } = require("./message.js");
 
@@ -46,34 +46,35 @@ function* compressionOf(store, key, { maxMessages, maxCompressedMessages }) {
   return { before: rows.length, letGo, revision: session.state.revision };
 }
 
-/** Replaces rows by a summary: the summariser's `words`, or one by rules. Each row leaves a note. */
-function* replace(store, key, state, { letGo }, words, language) {
+/** Replaces rows by a summary: the summariser's `answer`, or one by rules. Each row leaves a note. */
+function* replace(store, key, state, { letGo }, answer, language) {
   const { messages: before } = yield store.size(key, "");
   const notes = [];
   for (const { id, position, message } of letGo) {
     yield store.remove(key, id);
     if (id === state.summary) continue;
-    notes.push(noteOf(message));
-    yield store.put(key, -position, id, notes.at(-1));
+    const note = noteOf(message);
+    notes.push(note);
+    yield store.put(key, -position, id, note);
   }
-  const at = letGo.at(-1).position;
-  const summary = yield* putSummary(store, key, at, state.digest, notes, words, language);
+  const words = wordsOf(answer);
+  const digest = withNotes(state.digest, notes, words);
+  const summary = yield* putSummary(store, key, letGo.at(-1).position, summaryText(digest, words, language));
   const compressions = (state.compressions ?? 0) + 1;
-  yield store.save(key, { ...state, compressions, ...summary.fields, revision: newId() });
-  return { before, after: before - letGo.length + 1, by: summary.isFromHost ? "ai" : "rules" };
+  yield store.save(key, { ...state, compressions, digest, summary, revision: newId() });
+  return { before, after: before - letGo.length + 1, by: words === "" ? "rules" : "ai" };
 }
 
-/** Writes a summary to a position. Returns the `fields` of the session's state, and whether a summariser wrote it. */
-function* putSummary(store, key, position, known, notes, words, language) {
-  const { text, digest, isFromHost } = summarise(known, notes, words, language);
+/** Writes a summary to a position and returns its id. */
+function* putSummary(store, key, position, text) {
   const message = checkMessage({ role: "assistant", content: text });
   yield store.put(key, position, message.id, message);
-  return { fields: { digest, summary: message.id }, isFromHost };
+  return message.id;
 }
 
 /**
- * Deletes messages with their groups, and returns all deleted ids. A summary that covers one of them is made again from the
- * remaining notes. Deleting the summary deletes the notes that it covers.
+ * Deletes messages with their groups, and returns their ids. A summary that covers one of them is made again from the remaining
+ * notes. Deleting the summary deletes the notes that it covers.
  */
 function* forget(store, key, wanted, language) {
   const session = yield store.open(key);
@@ -87,20 +88,20 @@ function* forget(store, key, wanted, language) {
   const isCovered = deleted.has(summary) || left.length < gone.length;
   const lost = deleted.has(summary) ? gone.map(({ id }) => id) : [];
   for (const id of new Set([...deleted, ...lost])) yield store.remove(key, id);
-  Object.assign(
-    state,
-    isCovered ? yield* summaryOf(store, key, summary, rows, left, language) : { summary, digest },
-  );
-  yield store.save(key, { ...state, revision: newId() });
+  const kept = isCovered
+    ? yield* summarizeAgain(store, key, rows, summary, left, language)
+    : { summary, digest };
+  yield store.save(key, { ...state, ...kept, revision: newId() });
   return [...deleted];
 }
 
 /** Replaces a summary by one of the notes that are left. Returns the fields of the session's state. */
-function* summaryOf(store, key, summary, rows, left, language) {
+function* summarizeAgain(store, key, rows, summary, left, language) {
   if (summary !== undefined) yield store.remove(key, summary);
   if (left.length === 0) return {};
+  const digest = withNotes(undefined, messagesOf(left), "");
   const at = rows.find(({ id }) => id === summary)?.position ?? Math.abs(left.at(-1).position);
-  return (yield* putSummary(store, key, at, undefined, messagesOf(left), undefined, language)).fields;
+  return { digest, summary: yield* putSummary(store, key, at, summaryText(digest, "", language)) };
 }
 
 module.exports = { append, compressionOf, forget, replace, sessionIn, setPrompt };

@@ -7,7 +7,7 @@ const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
 const { UNKNOWN, readCall, written } = require("../shapes/calls.js");
 const { MAX_TIME_MS, isBlock } = require("./message.js");
-const { systemText } = require("../shapes/openai_content.js");
+const { systemText } = require("../shapes/openai_parts.js");
 const { callsIn, plainText } = require("../shapes/text.js");
 
 /** Returns an AgentMessage in provider-neutral form; undefined for one that a model never sees. */

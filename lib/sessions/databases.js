@@ -1,5 +1,5 @@
 // Stores sessions in a Map, by the host's SQLite handle or by the host's Postgres pool. Each class has `read(key, logic)` and
-// `write(key, logic)`; `logic(store)` is a generator over a store. A write is atomic.
+// `write(key, logic)`; `logic(store, key)` is a generator over a store. A write is atomic.
 "use strict";
 
 const { SqliteHandle } = require("./sqlite.js");
@@ -10,27 +10,17 @@ const { MemoryStore, SqlStore, checkTables, makeTables } = require("./store.js")
 const LOCK = 0x737472617461;
 
 const ignore = () => {};
-/** Both run a statement and return `read(rows)`: the first at once, the second as a promise. */
-const atOnce =
-  (handle) =>
-  (sql, values, read = rowsAsTheyAre) =>
-    read(handle.run(sql, values));
-const later =
-  (query) =>
-  async (sql, values, read = rowsAsTheyAre) =>
-    read(await query(sql, values));
-const rowsAsTheyAre = (rows) => rows;
 const isTableMissing = ({ code }) => code === "ERR_DATABASE_NO_TABLE";
 
 class MemoryDatabase {
   #store = new MemoryStore();
 
-  read(_, logic) {
-    return finishNow(logic(this.#store));
+  read(key, logic) {
+    return finishNow(logic(this.#store, key));
   }
 
-  write(_, logic) {
-    return finishNow(logic(this.#store));
+  write(key, logic) {
+    return this.read(key, logic);
   }
 }
 
@@ -41,17 +31,17 @@ class SqliteDatabase {
 
   constructor(handle, lost) {
     this.#handle = new SqliteHandle("ContextManager: option database", handle);
-    this.#run = atOnce(this.#handle);
+    this.#run = (sql, values) => this.#handle.run(sql, values);
     this.#store = new SqlStore(this.#run, lost);
     this.#withTables(() => finishNow(checkTables(this.#run)));
   }
 
-  read(_, logic) {
-    return this.#withTables(() => finishNow(logic(this.#store)));
+  read(key, logic) {
+    return this.#withTables(() => finishNow(logic(this.#store, key)));
   }
 
-  write(_, logic) {
-    return this.#withTables(() => this.#handle.atomically(() => finishNow(logic(this.#store))));
+  write(key, logic) {
+    return this.#withTables(() => this.#handle.atomically(() => finishNow(logic(this.#store, key))));
   }
 
   /** Creates missing tables: a host may have rolled back the transaction that created them. */
@@ -70,8 +60,8 @@ class PostgresDatabase {
   #pool;
   #lost;
   #ready;
-  /** The newest pending write of each session. Writes to a session run one after the other, and reads wait for them. */
-  #lanes = new Map();
+  /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
+  #writes = new Map();
 
   constructor(pool, lost) {
     this.#pool = pool;
@@ -79,31 +69,22 @@ class PostgresDatabase {
   }
 
   async read(key, logic) {
-    await this.#lanes.get(key);
-    await this.#tables();
-    return this.#pool.read(this.#steps(logic));
+    await this.#isReady(key);
+    return this.#pool.read(this.#steps(key, logic));
   }
 
   write(key, logic, isRepeatable) {
-    const work = this.#inLane(key, logic, isRepeatable);
+    const work = this.#isReady(key).then(() => this.#pool.transaction(this.#steps(key, logic), isRepeatable));
     const settled = work.then(ignore, ignore).then(() => {
-      if (this.#lanes.get(key) === settled) this.#lanes.delete(key);
+      if (this.#writes.get(key) === settled) this.#writes.delete(key);
     });
-    this.#lanes.set(key, settled);
+    this.#writes.set(key, settled);
     return work;
   }
 
-  async #inLane(key, logic, isRepeatable) {
-    await this.#lanes.get(key);
-    await this.#tables();
-    return this.#pool.transaction(this.#steps(logic), isRepeatable);
-  }
-
-  #steps(logic) {
-    return (query) => finishLater(logic(new SqlStore(later(query), this.#lost)));
-  }
-
-  #tables() {
+  /** Resolves when the tables are there and the writes before are done. */
+  async #isReady(key) {
+    await this.#writes.get(key);
     this.#ready ??= this.#makeTables().catch((error) => {
       this.#ready = undefined;
       throw error;
@@ -111,14 +92,18 @@ class PostgresDatabase {
     return this.#ready;
   }
 
+  #steps(key, logic) {
+    return (query) => finishLater(logic(new SqlStore(query, this.#lost), key));
+  }
+
   async #makeTables() {
     try {
-      await this.#pool.read((query) => finishLater(checkTables(later(query), true)));
+      await this.#pool.read((query) => finishLater(checkTables(query, true)));
     } catch (error) {
       if (!isTableMissing(error)) throw error;
       await this.#pool.transaction(async (query) => {
         await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-        await finishLater(makeTables(later(query)));
+        await finishLater(makeTables(query));
       });
     }
   }

@@ -4,7 +4,7 @@
 
 const { native } = require("../native/native.js");
 const { readCall } = require("../shapes/calls.js");
-const { callsIn } = require("../shapes/text.js");
+const { callsIn, clip } = require("../shapes/text.js");
 
 /** Start of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";
@@ -38,16 +38,16 @@ const BORDER = /[^\p{L}\p{N}/\\._~@+-]|[\u3000-\u303f\uff00-\uff0f]/u;
 /** The words of a summary in both languages. */
 const WORDS = {
   zh: {
-    counts: ([all, users, assistants, tools]) =>
-      `已压缩 ${all} 条消息：用户 ${users}，助手 ${assistants}，工具 ${tools}。`,
+    counts: ({ all, user, assistant, tool }) =>
+      `已压缩 ${all} 条消息：用户 ${user}，助手 ${assistant}，工具 ${tool}。`,
     titles: ["最初的用户消息", "使用的工具", "涉及的文件", "执行的命令", "未解决的错误", "先前的总结"],
     colon: "：",
     comma: "、",
     about: (target) => `（${target}）`,
   },
   en: {
-    counts: ([all, users, assistants, tools]) =>
-      `${all} messages compressed: ${users} from the user, ${assistants} from the assistant, ${tools} from tools.`,
+    counts: ({ all, user, assistant, tool }) =>
+      `${all} messages compressed: ${user} from the user, ${assistant} from the assistant, ${tool} from tools.`,
     titles: [
       "First user messages",
       "Tools used",
@@ -65,25 +65,13 @@ const WORDS = {
 /** Returns the note on a message that a compression replaces. */
 function noteOf(message) {
   const { role, content, toolCallId, isError } = message;
-  const toolCalls = callsIn(message).map(noteOfCall);
-  if (role === "tool") {
-    const lines = content.split("\n");
-    const first = lines.find((line) => line.trim() !== "") ?? "";
-    const hasFailed = isError ?? ERROR.test(first);
-    return {
-      role,
-      toolCallId,
-      ...(hasFailed && { error: quote(lines.find((line) => ERROR.test(line)) ?? first) }),
-    };
-  }
-  const request = role === "user" ? quote(content) : "";
-  const files = filesIn(content);
-  return {
-    role,
-    ...(request !== "" && { request }),
-    ...(files.length > 0 && { files }),
-    ...(toolCalls.length > 0 && { toolCalls }),
-  };
+  const note = { role, toolCallId, toolCalls: callsIn(message).map(noteOfCall) };
+  if (role !== "tool")
+    return { ...note, request: role === "user" ? quote(content) : "", files: filesIn(content) };
+  const lines = content.split("\n");
+  const first = lines.find((line) => line.trim() !== "") ?? "";
+  const hasFailed = isError ?? ERROR.test(first);
+  return { ...note, error: hasFailed ? quote(lines.find((line) => ERROR.test(line)) ?? first) : undefined };
 }
 
 function noteOfCall(call) {
@@ -116,25 +104,38 @@ function filesIn(text) {
   return [...files].slice(-FILES);
 }
 
-/** Adds the notes on further messages to a digest. */
-function withNotes(digest, notes) {
-  const made = { ...emptyDigest(), ...digest };
+/** Adds the notes on further messages to a digest, and the words of a summariser. */
+function withNotes(known, notes, words) {
+  const digest = structuredClone({ ...EMPTY, ...known });
   const open = new Map();
-  for (const { role, request, files = [], toolCalls = [], toolCallId, error } of notes) {
-    made.counts = made.counts.map((count, n) => count + Number(n === 0 || role === COUNTED[n]));
-    if (request !== undefined) made.requests = [...made.requests, request].slice(0, REQUESTS);
-    for (const file of files) made.files = newest(made.files, file, FILES);
-    for (const call of toolCalls) {
-      open.set(call.id, call);
-      addCall(made, call);
-    }
-    if (role === "tool" && open.has(toolCallId)) addResult(made, open.get(toolCallId), error);
+  for (const { role, request, files = [], toolCalls, toolCallId, error } of notes) {
+    digest.counts.all += 1;
+    digest.counts[role] += 1;
+    if (request && digest.requests.length < REQUESTS) digest.requests.push(request);
+    for (const file of files) digest.files = newest(digest.files, file, FILES);
+    for (const call of toolCalls) addCall(digest, call);
+    for (const call of toolCalls) open.set(call.id, call);
+    if (open.has(toolCallId)) addResult(digest, open.get(toolCallId), error);
   }
-  return made;
+  if (words !== "") digest.earlier = clip(words, EARLIER_CHARS);
+  return digest;
 }
 
+const EMPTY = {
+  counts: { all: 0, system: 0, user: 0, assistant: 0, tool: 0 },
+  requests: [],
+  /** Pairs of a name and its uses. */
+  tools: [],
+  files: [],
+  commands: [],
+  errors: [],
+  earlier: "",
+};
+
 function addCall(digest, { tool, file, command }) {
-  digest.tools = withUse(digest.tools, tool);
+  const known = digest.tools.find(([name]) => name === tool);
+  if (known !== undefined) known[1] += 1;
+  else if (digest.tools.length < TOOLS) digest.tools.push([tool, 1]);
   if (file !== undefined) digest.files = newest(digest.files, file, FILES);
   if (command !== undefined) digest.commands = newest(digest.commands, command, COMMANDS);
 }
@@ -146,19 +147,6 @@ function addResult(digest, { tool, file, command }, error) {
   digest.errors = error === undefined ? others : [...others, { tool, target, line: error }].slice(-ERRORS);
 }
 
-const COUNTED = ["", "user", "assistant", "tool"];
-
-function emptyDigest() {
-  return { counts: [0, 0, 0, 0], requests: [], tools: [], files: [], commands: [], errors: [], earlier: "" };
-}
-
-/** Counts one more use of `tool`. `tools` are pairs of a name and its uses. */
-function withUse(tools, tool) {
-  if (tools.some(([name]) => name === tool))
-    return tools.map(([name, times]) => [name, name === tool ? times + 1 : times]);
-  return tools.length < TOOLS ? [...tools, [tool, 1]] : tools;
-}
-
 function newest(items, item, max) {
   return [...items.filter((kept) => kept !== item), item].slice(-max);
 }
@@ -167,14 +155,6 @@ function newest(items, item, max) {
 function quote(text) {
   const start = text.trimStart().slice(0, 4 * QUOTE_CHARS);
   return clip(start.trim().replace(/\s+/g, " "), QUOTE_CHARS);
-}
-
-/** Cuts a text to `max` characters, the last of which is an ellipsis. */
-function clip(text, max) {
-  if (text.length <= max) return text;
-  // A character has at most two units.
-  const chars = Array.from(text.slice(0, 2 * (max + 1)));
-  return chars.length > max ? `${chars.slice(0, max - 1).join("")}…` : text;
 }
 
 /** Writes the digest as text. Skips parts without entries. */
@@ -204,22 +184,16 @@ function languageOf(language, texts) {
   return chinese * 10 > letters ? "zh" : "en";
 }
 
-/**
- * Returns the summary of messages, from the summariser's answer or else by rules: `{ text, digest, isFromHost }`. The digest
- * continues the last one, so summaries never nest.
- */
-function summarise(digest, notes, answer, language) {
-  const words = answer === undefined ? "" : clip(withoutLabel(answer), SUMMARY_CHARS);
-  const made = withNotes(digest, notes);
-  if (words !== "") made.earlier = clip(words, EARLIER_CHARS);
-  const text = `${SUMMARY_LABEL} ${words || render(made, language)}`;
-  return { text, digest: made, isFromHost: words !== "" };
+/** Returns the text of a summary: the summariser's words, or else the digest. */
+function summaryText(digest, words, language) {
+  return `${SUMMARY_LABEL} ${words || render(digest, language)}`;
 }
 
-function withoutLabel(answer) {
+/** Returns the words of a summariser's answer without the label. */
+function wordsOf(answer = "") {
   let text = answer.trim();
   while (text.startsWith(SUMMARY_LABEL)) text = text.slice(SUMMARY_LABEL.length).trimStart();
-  return text;
+  return clip(text, SUMMARY_CHARS);
 }
 
-module.exports = { SUMMARY_LABEL, noteOf, summarise };
+module.exports = { SUMMARY_LABEL, noteOf, summaryText, withNotes, wordsOf };

@@ -5,18 +5,15 @@
 const { countTokens } = require("../tools/count.js");
 const { amount, atLeastOne, checkOptions, count, handler, oneOf, positive, show } = require("../options.js");
 const { append, compressionOf, forget, replace, sessionIn, setPrompt } = require("./compression.js");
-const { checkMessage, keyOf, newId } = require("./message.js");
+const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
 const { MemoryDatabase, PostgresDatabase, SqliteDatabase } = require("./databases.js");
+const { checkMessage, keyOf, newId } = require("./message.js");
 const { Notices } = require("./notices.js");
 const { PostgresPool } = require("./postgres.js");
 const { summaryPrompt } = require("./prompts.js");
 const { finishLater, finishNow } = require("./steps.js");
 const { callSummarizer } = require("./summarizer.js");
-
-/** Metadata that a host sets, and metadata that the manager sets. */
-const FIELDS = ["goal", "planId"];
-const TIMES = ["createdAt", "updatedAt"];
 
 const service = {
   allowed: "a function, or an object with the method callAI",
@@ -47,7 +44,7 @@ const METHODS = {
     const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
     const isPrompted = ({ messages }) =>
       prompt === undefined || messages.some(({ role }) => role === "system");
-    const known = yield this.database.read(key, (store) => sessionIn(store, key));
+    const known = yield this.database.read(key, sessionIn);
     if (known !== undefined && isPrompted(known)) return this.contextOf(sessionId, known);
     const made = yield this.database.write(key, function* (store) {
       yield store.open(key, newState(sessionId));
@@ -69,37 +66,30 @@ const METHODS = {
   },
 
   *getMessages(sessionId, includeSystem = true) {
-    const key = keyOf(sessionId);
-    const session = yield this.database.read(key, (store) => sessionIn(store, key));
-    const messages = session?.messages ?? [];
+    const { messages = [] } = (yield this.database.read(keyOf(sessionId), sessionIn)) ?? {};
     return includeSystem ? messages : messages.filter(({ role }) => role !== "system");
   },
 
   *clearContext(sessionId) {
-    const key = keyOf(sessionId);
     // A repetition after a broken connection would delete newer messages, too.
-    yield this.database.write(
-      key,
-      function* (store) {
-        yield store.clear(key);
-      },
-      false,
-    );
+    const isRepeatable = false;
+    const clear = function* (store, key) {
+      yield store.clear(key);
+    };
+    yield this.database.write(keyOf(sessionId), clear, isRepeatable);
   },
 
   *setSystemPrompt(sessionId, systemPrompt) {
-    const key = keyOf(sessionId);
     const prompt = promptOf(systemPrompt);
-    yield this.database.write(key, function* (store) {
+    yield this.database.write(keyOf(sessionId), function* (store, key) {
       yield store.open(key, newState(sessionId));
       yield* setPrompt(store, key, prompt);
     });
   },
 
   *setMetadata(sessionId, metadata = {}) {
-    const key = keyOf(sessionId);
     const fields = fieldsOf(metadata);
-    yield this.database.write(key, function* (store) {
+    yield this.database.write(keyOf(sessionId), function* (store, key) {
       const { state } = yield store.open(key, newState(sessionId));
       yield store.save(key, { ...state, ...fields });
     });
@@ -113,17 +103,18 @@ const METHODS = {
   },
 
   *listSessions() {
-    const sessions = yield this.database.read(undefined, listOf);
-    return sessions.map((session) => ({
+    const sessions = yield this.database.read(undefined, function* (store) {
+      return yield store.list();
+    });
+    return sessions.map(({ messages, ...session }) => ({
       sessionId: session.state.id,
-      messages: session.messages,
+      messages,
       metadata: metadataOf(session),
     }));
   },
 
   *getStats(sessionId) {
-    const key = keyOf(sessionId);
-    const session = yield this.database.read(key, (store) => sessionIn(store, key));
+    const session = yield this.database.read(keyOf(sessionId), sessionIn);
     if (session === undefined) return undefined;
     const { messages, state } = session;
     const { compressions = 0 } = state;
@@ -142,26 +133,28 @@ class Manager {
     }
   }
 
-  /** `finish` runs a generator at once or awaits its steps. `contextOf(core, sessionId, session)` returns a context. */
-  constructor(owner, finish, options, databaseOf, contextOf) {
+  /** `finish` runs a generator at once or awaits its steps. `contextOf(sessionId, session, read, set)` returns a context. */
+  constructor(owner, options, { finish, databaseOf, contextOf }) {
     const notices = new Notices(owner, options.onEvent);
-    this.#core = {
-      options,
-      finish,
-      notices,
-      contextOf: (sessionId, session) => contextOf(this.#core, sessionId, session),
-      /** Running compressions by session. */
-      compressing: new Map(),
-      database: databaseOf(lostRows(notices)),
-    };
+    const database = databaseOf(lostRows(notices));
+    /** Running compressions by session. */
+    const compressing = new Map();
+    this.#core = { options, finish, notices, database, compressing };
+    this.#core.contextOf = (sessionId, session) =>
+      contextOf(
+        sessionId,
+        session,
+        () => database.read(keyOf(sessionId), sessionIn),
+        (fields) => this.setMetadata(sessionId, fields),
+      );
   }
 
   setMaxMessages(n) {
-    this.#setLimit("maxMessages", n, atLeastOne);
+    this.#setLimit("maxMessages", n);
   }
 
   setMaxCompressedMessages(n) {
-    this.#setLimit("maxCompressedMessages", n, count);
+    this.#setLimit("maxCompressedMessages", n);
   }
 
   async compressContext(sessionId, aiService) {
@@ -183,7 +176,8 @@ class Manager {
     });
   }
 
-  #setLimit(name, n, rule) {
+  #setLimit(name, n) {
+    const [, rule] = OPTIONS[name];
     if (!rule.accepts(n)) throw new TypeError(`${name} is ${show(n)}; it must be ${rule.allowed}`);
     this.#core.options[name] = n;
   }
@@ -201,14 +195,12 @@ class ContextManager extends Manager {
   }
 
   constructor(given) {
-    const { database, ...options } = checkOptions("ContextManager", given, {
-      ...OPTIONS,
-      database: [undefined, anything],
-    });
+    const table = { ...OPTIONS, database: [undefined, anything] };
+    const { database, ...options } = checkOptions("ContextManager", given, table);
     // `{ database: undefined }` is a mistake, not a wish for sessions in memory.
     const isInMemory = given === undefined || !Object.hasOwn(given, "database");
     const databaseOf = (lost) => (isInMemory ? new MemoryDatabase() : new SqliteDatabase(database, lost));
-    super("ContextManager", finishNow, options, databaseOf, liveContext);
+    super("ContextManager", options, { finish: finishNow, databaseOf, contextOf: liveContext });
   }
 }
 
@@ -219,7 +211,7 @@ function createSharedContextManager(given) {
   const { pool, retryMs, ...options } = checkOptions(owner, given, table);
   const database = new PostgresPool(`${owner}: option pool`, pool, retryMs);
   const databaseOf = (lost) => new PostgresDatabase(database, lost);
-  return new Manager(owner, finishLater, options, databaseOf, contextAsItIs);
+  return new Manager(owner, options, { finish: finishLater, databaseOf, contextOf: snapshotOf });
 }
 
 /** Returns a function that reports each unreadable row once. */
@@ -265,20 +257,16 @@ async function compress({ database, options, notices }, sessionId, key, summariz
   const plan = await database.read(key, (store) => compressionOf(store, key, options));
   const none = { before: plan.before, after: plan.before, by: "none" };
   if (plan.letGo.length === 0) return none;
-  let words;
-  if (summarize !== undefined) {
-    const messages = plan.letGo.map(({ message }) => message);
-    const prompt = summaryPrompt(messages, options.summarizeTokens);
-    const request = { timeoutMs: options.summarizeTimeoutMs };
-    const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
-    if (failure !== undefined) notices.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
-    words = text;
-  }
+  const messages = plan.letGo.map(({ message }) => message);
+  const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
+  const request = { timeoutMs: options.summarizeTimeoutMs };
+  const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
+  if (failure !== undefined) notices.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
   const compressed = await database.write(key, function* (store) {
     const session = yield store.open(key);
     // Messages deleted since then must not come back in the summary.
     if (session === undefined || session.state.revision !== plan.revision) return undefined;
-    return yield* replace(store, key, session.state, plan, words, options.language);
+    return yield* replace(store, key, session.state, plan, text, options.language);
   });
   if (compressed !== undefined) notices.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
@@ -296,75 +284,6 @@ function promptOf(systemPrompt) {
   if (typeof systemPrompt !== "string")
     throw new TypeError(`systemPrompt must be a string, not ${show(systemPrompt)}`);
   return checkMessage({ role: "system", content: systemPrompt });
-}
-
-/** Checks the metadata that a host sets. Null removes a field. */
-function fieldsOf(metadata) {
-  if (typeof metadata !== "object" || metadata === null)
-    throw new TypeError(`setMetadata: metadata must be an object, not ${show(metadata)}`);
-  const fields = {};
-  for (const name of FIELDS) {
-    const value = metadata[name];
-    if (value !== undefined && value !== null && typeof value !== "string")
-      throw new TypeError(`metadata.${name} must be a string or null, not ${show(value)}`);
-    if (value !== undefined) fields[name] = value ?? undefined;
-  }
-  return fields;
-}
-
-function metadataOf({ state, createdAt, updatedAt }) {
-  const fields = FIELDS.filter((name) => state[name] !== undefined).map((name) => [name, state[name]]);
-  return { ...Object.fromEntries(fields), createdAt, updatedAt };
-}
-
-function contextAsItIs(_, sessionId, session) {
-  return { sessionId, messages: session.messages, metadata: metadataOf(session) };
-}
-
-function* listOf(store) {
-  return yield store.list();
-}
-
-/** Returns a context whose properties read the session at each access. Setting its metadata stores it. */
-function liveContext(core, sessionId, session) {
-  const key = keyOf(sessionId);
-  let last = session;
-  /** Returns the session; of a cleared one, its last state. */
-  const read = () => {
-    last = core.database.read(key, (store) => sessionIn(store, key)) ?? last;
-    return last;
-  };
-  const set = (fields) => core.finish(METHODS.setMetadata.call(core, sessionId, fields));
-  const context = {
-    sessionId,
-    get messages() {
-      return Object.freeze(read().messages);
-    },
-    get metadata() {
-      return liveMetadata(() => metadataOf(read()), set);
-    },
-    set metadata(fields) {
-      set(fields);
-    },
-  };
-  return shownAs(context, () => contextAsItIs(core, sessionId, read()));
-}
-
-function liveMetadata(read, set) {
-  const known = read();
-  const metadata = {};
-  for (const name of [...FIELDS, ...TIMES])
-    Object.defineProperty(metadata, name, {
-      enumerable: known[name] !== undefined,
-      get: () => read()[name],
-      set: (value) => set({ [name]: value ?? null }),
-    });
-  return shownAs(metadata, read);
-}
-
-/** Makes console.log print `snapshot()` for `object`: Node prints accessors without their values. */
-function shownAs(object, snapshot) {
-  return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: snapshot });
 }
 
 module.exports = { ContextManager, createSharedContextManager };

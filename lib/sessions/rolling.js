@@ -5,27 +5,17 @@
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
-const {
-  amount,
-  atLeastOne,
-  checkMessages,
-  checkOptions,
-  count,
-  handler,
-  orFunction,
-  positive,
-  ratio,
-} = require("../options.js");
+const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
-const { memoryText, readMemory, userMessage } = require("./memory_text.js");
 const { Notices } = require("./notices.js");
-const { arePairs, clippedPairs, mergePairs, readPairs } = require("./pairs.js");
-const { partedByReport, withoutReport } = require("./reports.js");
+const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { pairsPrompt } = require("./prompts.js");
-const { splitRounds } = require("./rounds.js");
+const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
+const { finishLater, finishNow } = require("./steps.js");
 const { callSummarizer } = require("./summarizer.js");
 const { plainText } = require("../shapes/text.js");
 
+const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
 
 const OPTIONS = {
@@ -37,8 +27,8 @@ const OPTIONS = {
   preCheckRatio: [0.85, ratio],
   postCheckRatio: [0.8, ratio],
   overflowRatio: [0.8, ratio],
-  keepMessages: [2, count],
-  maxPairs: [15, atLeastOne],
+  keepMessages: [2, rules.count],
+  maxPairs: [15, rules.atLeastOne],
   timeoutMs: [30_000, positive],
   onEvent: [undefined, handler],
 };
@@ -66,9 +56,8 @@ class RollingMemory {
   constructor(options) {
     this.#options = checkOptions("RollingMemory", options, OPTIONS);
     if (this.#options.contextWindow === undefined) {
-      throw new TypeError(
-        "RollingMemory: option contextWindow is missing; it must be a number of tokens or a function",
-      );
+      const { allowed } = OPTIONS.contextWindow[1];
+      throw new TypeError(`RollingMemory: option contextWindow is missing; it must be ${allowed}`);
     }
     this.#notices = new Notices("RollingMemory", this.#options.onEvent);
     this.#remember(this.#options.history.map(({ q, a }) => ({ q, a })));
@@ -81,12 +70,7 @@ class RollingMemory {
   needsContextSummarization(messages, pendingUserMessage) {
     checkMessages("needsContextSummarization", messages);
     const list = withQuestion(messages, pendingUserMessage);
-    const parts = partedByReport(list);
-    const { tokens } = this.#request(
-      parts,
-      parts.map((part) => countTokens(part)),
-    );
-    return this.#verdict(tokens, pendingUserMessage);
+    return this.#verdict(finishNow(this.#measure(list, countTokens)).tokens, pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -125,22 +109,22 @@ class RollingMemory {
 
   async #rollIfTime(given, question, signal) {
     let messages = given;
+    let rolled;
     try {
       messages = this.#sinceLast(given);
       const list = withQuestion(messages, question);
-      const { needed } = this.#verdict(await this.#tokens(list), question);
-      const rolled = needed && !signal?.aborted ? await this.#roll(messages, question, signal) : undefined;
-      if (rolled !== undefined) {
-        // A copy, because the host owns the returned array.
-        const made = withoutQuestion(rolled, question).slice();
-        this.#last = { given: withoutQuestion(given, question), made };
-        return { messages: rolled, rolledOver: true, history: this.history };
-      }
+      const { beside, tokens } = await finishLater(this.#measure(list, countTokensAsync));
+      this.#beside = beside;
+      const isTime = this.#verdict(tokens, question).needed && !signal?.aborted;
+      if (isTime) rolled = await this.#roll(messages, question, signal);
+      // A copy, because the host owns the returned array.
+      const made = rolled && withoutQuestion(rolled, question).slice();
+      if (made !== undefined) this.#last = { given: withoutQuestion(given, question), made };
     } catch (error) {
       this.#notices.failedAt("failed", error);
     }
-    const rolledOver = messages !== given;
-    return { messages: withQuestion(messages, question), rolledOver, history: this.history };
+    const rolledOver = rolled !== undefined || messages !== given;
+    return { messages: rolled ?? withQuestion(messages, question), rolledOver, history: this.history };
   }
 
   /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
@@ -151,20 +135,16 @@ class RollingMemory {
     return goesOn ? [...made, ...given.slice(before.length)] : given;
   }
 
-  /** Returns the tokens of a request. Keeps the overhead that its report tells for the next conversation. */
-  async #tokens(messages) {
-    const parts = partedByReport(messages);
-    const counts = [];
-    for (const part of parts) counts.push(await countTokensAsync(part));
-    const { beside, tokens } = this.#request(parts, counts);
-    this.#beside = beside;
-    return tokens;
-  }
-
-  #request([reported], [counted, since]) {
-    const report = reported.at(-1);
-    const beside = report === undefined ? this.#beside : Math.max(0, report.usage.totalTokens - counted);
-    return { beside, tokens: counted + since + this.#overhead(beside) };
+  /**
+   * Returns the tokens of a request, and those that its report tells beside the messages, for the next conversation. `count` counts
+   * messages at once or returns a promise.
+   */
+  *#measure(messages, count) {
+    const [reported, since] = partedByReport(messages);
+    const counted = yield count(reported);
+    const report = reported.at(-1)?.usage;
+    const beside = report === undefined ? this.#beside : Math.max(0, report.totalTokens - counted);
+    return { beside, tokens: counted + (yield count(since)) + this.#overhead(beside) };
   }
 
   /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
@@ -200,29 +180,23 @@ class RollingMemory {
   /** Returns the new conversation; undefined if there is nothing to summarise or the host aborted. */
   async #roll(messages, question, signal) {
     const resets = this.#resets;
-    const { system, tail, rounds, dropped } = await this.#splitToFit(
-      withoutQuestion(messages, question),
-      question,
-    );
+    const split = await this.#splitToFit(withoutQuestion(messages, question), question);
+    const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
     const pairs = await this.#summarise(rounds, signal);
     if (signal?.aborted || this.#resets !== resets) return undefined;
     this.#remember(pairs);
-    if (dropped > 0) {
-      const summary = JSON.stringify(this.#history);
-      const event = { type: "context_summarized", summary, summarizedCount: dropped };
-      this.#notices.emit({ ...event, ...(hadHistory && { hasHistorySummary: true }) });
-    }
+    const summarizedCount = split.conversation.length - tail.length;
+    const tell = (type, details) =>
+      this.#notices.emit({ type, summary: JSON.stringify(this.#history), summarizedCount, ...details });
+    if (summarizedCount > 0) tell("context_summarized", hadHistory && { hasHistorySummary: true });
     const others = withQuestion([...system, ...tail], question);
     const before = this.#history;
-    const memory = await this.#fitMemory(await countTokensAsync(others));
-    if (dropped === 0 && isDeepStrictEqual(before, this.#history)) return undefined;
-    this.#notices.emit({
-      type: "new_conversation_with_summary",
-      summary: JSON.stringify(this.#history),
-      summarizedCount: dropped,
+    const isOverflow = await this.#fitMemory(await countTokensAsync(others));
+    if (summarizedCount === 0 && isDeepStrictEqual(before, this.#history)) return undefined;
+    tell("new_conversation_with_summary", {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
-      ...(memory === "overflow" && { isOverflow: true }),
+      ...(isOverflow && { isOverflow }),
     });
     const kept = tail.map(withoutReport);
     if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
@@ -231,15 +205,12 @@ class RollingMemory {
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
   async #splitToFit(list, question) {
-    const budget = this.#room() * KEPT_RATIO;
     const whole = this.#split(list, this.#options.keepMessages);
-    const plain = { ...whole, tail: whole.plain };
-    for (const split of [whole, plain]) {
-      const tokens = await countTokensAsync(withQuestion([...split.system, ...split.tail], question));
-      if (tokens <= budget) return { ...split, dropped: split.conversation.length - split.tail.length };
+    for (const tail of [whole.tail, whole.plain]) {
+      const tokens = await countTokensAsync(withQuestion([...whole.system, ...tail], question));
+      if (tokens <= this.#room() * KEPT_RATIO) return { ...whole, tail };
     }
-    const bare = this.#split(list, 0);
-    return { ...bare, dropped: bare.conversation.length };
+    return this.#split(list, 0);
   }
 
   /** Returns the system messages, the newest messages, and the rounds before them. */
@@ -281,23 +252,23 @@ class RollingMemory {
     return keywordPairs(newest, forms.at(-1));
   }
 
-  /** Shrinks memory that is too long, alone ("overflow") or with the other messages ("shrunk"). */
+  /** Shrinks memory that is too long, alone or with the other messages. Resolves with true if it was too long alone. */
   async #fitMemory(otherTokens) {
     const { overflowRatio, preCheckRatio } = this.#options;
-    const tokens = await countTokensAsync(memoryText(this.#history));
+    const summaryTokens = await countTokensAsync(memoryText(this.#history));
     const tokenLimit = Math.floor(this.#window() * overflowRatio);
-    const isOverflow = tokens > tokenLimit;
-    const allTokens = tokens + otherTokens + this.#overhead();
-    if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return "whole";
+    const isOverflow = summaryTokens > tokenLimit;
+    const allTokens = summaryTokens + otherTokens + this.#overhead();
+    if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return false;
     if (isOverflow) {
       const percent = Math.round(overflowRatio * 100);
       const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
-      this.#notices.emit({ type: "context_overflow", message, summaryTokens: tokens, tokenLimit });
+      this.#notices.emit({ type: "context_overflow", message, summaryTokens, tokenLimit });
     }
     let pairs = await this.#shortForm(this.#history);
     while (pairs.length > 1 && !(await this.#fits(pairs))) pairs = pairs.slice(1);
     this.#history = pairs;
-    return isOverflow ? "overflow" : "shrunk";
+    return isOverflow;
   }
 
   async #fits(pairs) {
@@ -313,6 +284,12 @@ function noPairs() {
   return Object.assign(new Error("the summariser's answer holds no pair of question and answer"), {
     code: "ERR_SUMMARIZE",
   });
+}
+
+/** Returns a user message of a text or of blocks, dated now: usage reported before it says nothing about the new prompt. */
+function userMessage(said) {
+  const content = typeof said === "string" ? [{ type: "text", text: said }] : said;
+  return { role: "user", content, timestamp: Date.now() };
 }
 
 /** Appends the question unless it is there. */

@@ -1,4 +1,5 @@
-// Splits a conversation into rounds, a question with its final answer, and the newest messages with their calls.
+// Reads a transcript: its rounds (a question with its final answer), its newest messages with their calls, and the newest usage
+// report that is valid.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
@@ -47,4 +48,25 @@ function roundsIn(messages) {
   return rounds;
 }
 
-module.exports = { splitRounds };
+/** Splits messages behind the newest answer whose report covers the messages before it. Without one the first part is empty. */
+function partedByReport(messages) {
+  let reported = 0;
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const [index, { role, usage, stopReason, timestamp }] of messages.entries()) {
+    // An answer that is older than a message before it answered another list.
+    const isOfThese = !(timestamp < newest);
+    newest = Math.max(newest, timestamp ?? newest);
+    const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);
+    if (isAnswer && isOfThese && usage?.totalTokens > 0) reported = index + 1;
+  }
+  return [messages.slice(0, reported), messages.slice(reported)];
+}
+
+/** Sets the reported prompt of an answer to 0: in a new conversation it would mislead the count. */
+function withoutReport(message) {
+  const { usage } = message;
+  if (typeof usage !== "object" || usage === null) return message;
+  return { ...message, usage: { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } };
+}
+
+module.exports = { partedByReport, splitRounds, withoutReport };

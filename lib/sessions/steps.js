@@ -10,17 +10,10 @@ function finishNow(steps) {
 
 /** Runs a generator to the end and awaits each step. */
 async function finishLater(steps) {
+  const goOn = (value) => steps.next(value);
+  const fail = (error) => steps.throw(error);
   let step = steps.next();
-  while (!step.done) {
-    let value;
-    try {
-      value = await step.value;
-    } catch (error) {
-      step = steps.throw(error);
-      continue;
-    }
-    step = steps.next(value);
-  }
+  while (!step.done) step = await Promise.resolve(step.value).then(goOn, fail);
   return step.value;
 }
 

@@ -61,25 +61,34 @@ class SqlStore {
   #run;
   #lost;
 
-  /** `run(sql, values, read)` returns `read(rows)` or a promise of it. `lost({ key, id, error })` reports an unreadable row. */
+  /** `run(sql, values)` returns rows or a promise of them. `lost({ key, id, error })` reports an unreadable row. */
   constructor(run, lost) {
     this.#run = run;
     this.#lost = lost;
   }
 
+  /** Runs a statement and returns `read(rows)`, or a promise of it. */
+  #ask(sql, values, read) {
+    const rows = this.#run(sql, values);
+    return rows instanceof Promise ? rows.then(read) : read(rows);
+  }
+
+  #askSession(sql, values) {
+    return this.#ask(sql, values, ([row]) => row && this.#session(row));
+  }
+
   /** Locks and returns the session; creates it with `state` if it is missing. Returns undefined without both. */
   open(key, state) {
-    const isMade = state !== undefined;
-    const values = isMade ? [key, written(state), now(), now()] : [now(), key];
-    return this.#run(isMade ? SQL.open : SQL.touch, values, ([row]) => this.#session(row));
+    if (state === undefined) return this.#askSession(SQL.touch, [now(), key]);
+    return this.#askSession(SQL.open, [key, written(state), now(), now()]);
   }
 
   find(key) {
-    return this.#run(SQL.find, [key], ([row]) => this.#session(row));
+    return this.#askSession(SQL.find, [key]);
   }
 
   list() {
-    return this.#run(SQL.list, [], (rows) => rows.map((row) => this.#session(row)));
+    return this.#ask(SQL.list, [], (rows) => rows.map((row) => this.#session(row)));
   }
 
   save(key, state) {
@@ -88,7 +97,7 @@ class SqlStore {
 
   /** Returns the messages of a session, or the notes on replaced ones; oldest first. */
   rows(key, areGone = false) {
-    return this.#run(areGone ? SQL.gone : SQL.live, [key], (rows) =>
+    return this.#ask(areGone ? SQL.gone : SQL.live, [key], (rows) =>
       rows.flatMap(({ position, id, body }) => {
         const message = this.#value(key, id, body, areGone ? "role" : "content");
         return message === undefined ? [] : [{ position: Number(position), id, message }];
@@ -98,7 +107,7 @@ class SqlStore {
 
   /** Returns the number of messages, the position of the next one, and whether the id is taken. */
   size(key, id) {
-    return this.#run(SQL.size, [key, key, id, key], ([{ messages, last, first, known }]) => ({
+    return this.#ask(SQL.size, [key, key, id, key], ([{ messages, last, first, known }]) => ({
       messages: Number(messages),
       next: Math.max(Number(last ?? 0), -Number(first ?? 0)) + 1,
       isKnown: Number(known) > 0,
@@ -115,12 +124,10 @@ class SqlStore {
   }
 
   clear(key) {
-    return this.#run(SQL.clear, [key], () => this.#run(SQL.clearMessages, [key]));
+    return this.#ask(SQL.clear, [key], () => this.#run(SQL.clearMessages, [key]));
   }
 
-  #session(row) {
-    if (row === undefined) return undefined;
-    const { session_id: key, state: text, created_at: createdAt, updated_at: updatedAt, messages } = row;
+  #session({ session_id: key, state: text, created_at: createdAt, updated_at: updatedAt, messages }) {
     const state = this.#value(key, undefined, text, "id") ?? { id: key };
     return { state, createdAt, updatedAt, messages: Number(messages) };
   }

@@ -13,10 +13,10 @@ function groupStarts(messages) {
   });
 }
 
-/** Moves `start` back until no group begins before it and ends behind it. */
-function withCalls(starts, start) {
+/** Moves `start` back until no group begins before it and ends between it and `end`. */
+function withCalls(starts, start, end = starts.length) {
   let from = start;
-  for (let index = starts.length - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);
+  for (let index = end - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);
   return from;
 }
 

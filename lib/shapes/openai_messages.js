@@ -6,16 +6,17 @@ const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require
 const { joinedText } = require("../hook/snapshot.js");
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { fromOpenAICall, toOpenAICall } = require("./openai_calls.js");
-const { contentFrom, contentOf, isMedia, partsOf, systemText } = require("./openai_content.js");
+const openai = require("./openai_parts.js");
 const { callsIn, isResult } = require("./text.js");
 
+const { contentOf, isMedia, toParts } = openai;
 /** OpenAI's roles: a session's, and another name of the first. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
 
 /** Text of a tool message without text. OpenAI takes text alone there; images follow in a user message. */
 const IMAGES_ONLY = "(see attached image)";
 const imagesLabel = (toolCallId) => `Images in the result of call ${toolCallId}:`;
+const mediaIn = (content) => (Array.isArray(content) ? content.filter(isMedia) : []);
 
 function toOpenAIMessages(messages) {
   checkMessages("toOpenAIMessages", messages);
@@ -49,67 +50,48 @@ function isUnsent({ role, stopReason, excludeFromContext }) {
 
 /** Returns the parts that show a tool result's images in a user message. */
 function attachments(message) {
-  const content = contentOf(message);
-  if (!Array.isArray(content) || !content.some(isMedia)) return [];
-  return [{ type: "text", text: imagesLabel(message.toolCallId) }, ...partsOf(content.filter(isMedia))];
+  const media = mediaIn(contentOf(message));
+  return media.length === 0
+    ? []
+    : [{ type: "text", text: imagesLabel(message.toolCallId) }, ...toParts(media)];
 }
 
 function toOpenAI(message, isLeading) {
-  switch (message.role) {
-    case "system":
-      return { role: "system", content: systemText(message, isLeading) };
-    case "assistant":
-      return assistant(message);
-    case "tool":
-    case "toolResult":
-      return { role: "tool", tool_call_id: message.toolCallId, content: resultText(contentOf(message)) };
-    case "user":
-      return { role: "user", content: sentContent(message) };
-    default:
-      return { role: "user", content: otherContent(message) };
+  const { role, toolCallId } = message;
+  if (role === "system") return { role, content: openai.systemText(message, isLeading) };
+  const said = contentOf(message);
+  const text = joinedText(said);
+  if (isResult(message)) {
+    const content = text === "" && mediaIn(said).length > 0 ? IMAGES_ONLY : text;
+    return { role: "tool", tool_call_id: toolCallId, content };
   }
+  const content = mediaIn(said).length > 0 ? toParts(said) : text;
+  if (role !== "assistant")
+    return { role: "user", content: role === "user" ? content : (otherText(message) ?? content) };
+  const calls = callsIn(message).map(openai.toOpenAICall);
+  if (calls.length === 0) return { role, content };
+  return { role, content: content === "" ? null : content, tool_calls: calls };
 }
 
-function assistant(message) {
-  const calls = callsIn(message);
-  const content = sentContent(message);
-  if (calls.length === 0) return { role: "assistant", content };
-  return {
-    role: "assistant",
-    content: content === "" ? null : content,
-    tool_calls: calls.map(toOpenAICall),
-  };
-}
-
-function sentContent(message) {
-  const content = contentOf(message);
-  return Array.isArray(content) && content.some(isMedia) ? partsOf(content) : joinedText(content);
-}
-
-function resultText(content) {
-  const text = joinedText(content);
-  return text === "" && Array.isArray(content) && content.some(isMedia) ? IMAGES_ONLY : text;
-}
-
-/** Returns the content of pi's other messages: summaries, commands, a host's own roles. */
-function otherContent(message) {
-  const { summary, command, output } = message;
+/** Returns the text of pi's summaries and commands; undefined for a host's own roles. */
+function otherText({ summary, command, output }) {
   if (summary !== undefined) return String(summary);
-  if (command !== undefined) return `$ ${command}\n${output ?? ""}`;
-  return sentContent(message);
+  return command === undefined ? undefined : `$ ${command}\n${output ?? ""}`;
 }
 
 /** Returns the kept OpenAI message, with the changes made since; undefined if none was kept. */
 function restored(message) {
   const { original } = message;
   if (typeof original !== "object" || original === null) return undefined;
-  return isSame(fields(fromOpenAI(original)), fields(message))
-    ? original
-    : { ...original, ...toOpenAI(message, true) };
-}
-
-function fields({ role, content, blocks, toolCalls, toolCallId }) {
-  return { role, content, blocks, toolCalls, toolCallId };
+  const fields = ({ role, content, blocks, toolCalls, toolCallId }) => [
+    role,
+    content,
+    blocks,
+    toolCalls,
+    toolCallId,
+  ];
+  const isUnchanged = isSame(fields(fromOpenAI(original)), fields(message));
+  return isUnchanged ? original : { ...original, ...toOpenAI(message, true) };
 }
 
 /** False also for values nested too deeply to compare. */
@@ -123,29 +105,26 @@ function isSame(a, b) {
 
 function fromOpenAIMessages(messages) {
   if (!Array.isArray(messages)) checkMessages("fromOpenAIMessages", messages);
-  for (const [index, message] of messages.entries()) {
-    const role = message?.role;
-    if (ROLES.includes(role)) continue;
-    throw new TypeError(
-      `fromOpenAIMessages: the role of message ${index} is ${show(role)}; it must be ${ROLES.map(show).join(", ")}`,
-    );
+  const odd = messages.findIndex((message) => !ROLES.includes(message?.role));
+  if (odd >= 0) {
+    const role = show(messages[odd]?.role);
+    const allowed = ROLES.map(show).join(", ");
+    throw new TypeError(`fromOpenAIMessages: the role of message ${odd} is ${role}; it must be ${allowed}`);
   }
-  const neutral = messages.map((message) => withOriginal(fromOpenAI(message), message));
+  const neutral = messages.map((message) => {
+    const made = fromOpenAI(message);
+    return isSame(toOpenAI(made, true), message) ? made : { ...made, original: message };
+  });
   return withImagesInResults(neutral, messages);
 }
 
 function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId }) {
   return {
     role: role === "developer" ? "system" : role,
-    ...contentFrom(content),
-    ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
+    ...openai.fromParts(content),
+    ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(openai.fromOpenAICall) }),
     ...(toolCallId != null && { toolCallId }),
   };
-}
-
-/** Keeps OpenAI's message as `original` if the conversion loses something. */
-function withOriginal(neutral, message) {
-  return isSame(toOpenAI(neutral, true), message) ? neutral : { ...neutral, original: message };
 }
 
 /** Puts the images of tool results back from user messages, where that is exactly reversible. */
@@ -153,10 +132,11 @@ function withImagesInResults(neutral, messages) {
   const merged = [];
   let run = 0;
   for (const [index, message] of neutral.entries()) {
-    const start = merged.length - run;
-    const folded = message.role === "user" && run > 0 && folding(merged.slice(start), message.blocks);
-    if (folded && isSame(toOpenAIMessages(folded), messages.slice(index - run, index + 1))) {
-      merged.splice(start, run, ...folded);
+    const results = merged.slice(merged.length - run);
+    const folded =
+      message.role === "user" && message.blocks !== undefined ? withImages(results, message) : [];
+    if (isSame(toOpenAIMessages(folded), messages.slice(index - run, index + 1))) {
+      merged.splice(-run, run, ...folded);
       run = 0;
       continue;
     }
@@ -166,26 +146,23 @@ function withImagesInResults(neutral, messages) {
   return merged;
 }
 
-/** Returns the results with the images behind their labels; undefined if there is anything else. */
-function folding(results, blocks) {
-  if (blocks === undefined) return undefined;
+/** Returns results with the images that stand behind their labels. */
+function withImages(results, { blocks }) {
   const images = new Map();
-  let current;
+  let own = [];
   for (const block of blocks) {
-    if (block.type === "text") {
-      const found = results.find(({ toolCallId }) => imagesLabel(toolCallId) === block.text);
-      if (found === undefined || images.has(found)) return undefined;
-      current = [];
-      images.set(found, current);
-    } else if (current === undefined) return undefined;
-    else current.push(block);
+    const found = results.find(({ toolCallId }) => imagesLabel(toolCallId) === block?.text);
+    if (found === undefined) own.push(block);
+    else {
+      own = [];
+      images.set(found, own);
+    }
   }
   return results.map((result) => {
-    const own = images.get(result);
-    if (own === undefined) return result;
+    if (!images.has(result)) return result;
     const content = result.content === IMAGES_ONLY ? "" : result.content;
     const text = content === "" ? [] : [{ type: "text", text: content }];
-    return { ...result, content, blocks: [...text, ...own] };
+    return { ...result, content, blocks: [...text, ...images.get(result)] };
   });
 }
 

@@ -1,4 +1,4 @@
-// Small functions for texts and messages.
+// Reads texts and calls of messages of pi, of sessions and of OpenAI, and cuts texts.
 "use strict";
 
 /** Stands for an image in plain text. */
@@ -16,7 +16,7 @@ function wordsOf(block) {
   return block?.type === "image" ? [IMAGE_NOTE] : [];
 }
 
-/** Returns the tool calls of a message of pi, of a session or of OpenAI. */
+/** Returns the tool calls of a message. */
 function callsIn({ content, toolCalls, tool_calls: others }) {
   const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
   return [blocks, toolCalls, others].filter(Array.isArray).flat();
@@ -24,6 +24,19 @@ function callsIn({ content, toolCalls, tool_calls: others }) {
 
 /** True for a tool's result, pi's or a session's. */
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
+
+/** Slices a text without half a surrogate pair at either end. */
+function wholeChars(text, from, to) {
+  const splits = (at) => /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
+  return text.slice(splits(from) ? from + 1 : from, splits(to) ? to - 1 : to);
+}
+
+/** Cuts a text to `max` characters, the last of which is an ellipsis. */
+function clip(text, max) {
+  // A character has at most two units. The text can be megabytes long.
+  const chars = Array.from(text.slice(0, 2 * (max + 1)));
+  return chars.length > max ? `${chars.slice(0, max - 1).join("")}…` : text;
+}
 
 /** Replaces characters that some database cannot hold. */
 function storable(text) {
@@ -35,4 +48,4 @@ function isPlain(text) {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-module.exports = { callsIn, isPlain, isResult, plainText, storable };
+module.exports = { callsIn, clip, isPlain, isResult, plainText, storable, wholeChars };

@@ -1,0 +1,167 @@
+// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message)` returns the
+// messages of pi that stand in for it. `write(message, standIns, isOwn)` returns the message for edited stand-ins; `isOwn` is true
+// for an unedited one. Unmarked messages (`{ role, content: string }`) are the same in every shape.
+"use strict";
+
+const { json } = require("../hook/snapshot.js");
+const { PART, blockOf, blocksOf, callBlock, contentOf, countedBlock, partsOf } = require("./parts.js");
+
+const hasPart = ({ content }, isOwn) => Array.isArray(content) && content.some((part) => isOwn(part ?? {}));
+const listOf = (value) => (Array.isArray(value) ? value : []);
+const system = (role) => (role === "developer" ? "system" : role);
+
+/** Writes a message whose `field` is the content of its only stand-in. */
+const whole =
+  (field) =>
+  (message, [{ content }]) => ({ ...message, [field]: contentOf(message[field], content) });
+
+/** Writes a message whose `field` lists parts. `cut(part, standIn)` returns the part for an edited stand-in. */
+const inParts = (field, cut) => (message, standIns, isOwn) => {
+  const parts = standIns.flatMap((standIn) => {
+    const own = standIn[PART];
+    if (own === undefined) return partsOf(standIn.content);
+    return isOwn(standIn) ? own : own.map((part) => cut(part, standIn));
+  });
+  return { ...message, [field]: parts };
+};
+
+/** pi's messages with blocks of an unknown type. */
+const pi = {
+  isMarked: (message) => hasPart(message, ({ type }) => !PI_BLOCKS.has(type)),
+  read: ({ content, ...message }) => [
+    {
+      ...message,
+      content: content.map((block) => (PI_BLOCKS.has(block?.type) ? block : countedBlock(block))),
+    },
+  ],
+  write: (message, [{ content }]) => ({
+    ...message,
+    content: content.map((block) => (block[PART] === undefined ? block : block[PART])),
+  }),
+};
+const PI_BLOCKS = new Set(["text", "thinking", "redacted_thinking", "toolCall", "image"]);
+
+/**
+ * Messages with `toolCalls`. Results stand inside a message (`toolResults: [{ success, data | error }]`) or in their own
+ * (`role: "tool"`, `toolCallId`), as in sessions and pipelines. The JSON of calls and results counts.
+ */
+const seed = {
+  isMarked: ({ role, toolCalls, toolResults, toolCallId, blocks }) =>
+    [toolCalls, toolResults, blocks].some(Array.isArray) || (role === "tool" && toolCallId !== undefined),
+  read({ role, content, blocks, toolCalls, toolResults, toolCallId }) {
+    const said = blocksOf(Array.isArray(blocks) ? blocks : content);
+    if (role === "tool" && !Array.isArray(toolResults))
+      return [{ role: "toolResult", toolCallId, content: said }];
+    const calls = listOf(toolCalls).map((call) => ({ id: call?.id, name: call?.name ?? call?.toolName }));
+    const results = listOf(toolResults).map((result, i) => seedResult(result, calls[i]));
+    if (calls.length > 0) said.push(countedBlock(toolCalls));
+    const isAnswer = calls.length === 0 && results.length > 0 && !content;
+    return isAnswer ? results : [{ role, content: said, toolCalls: calls, [PART]: [] }, ...results];
+  },
+  write(message, standIns, isOwn) {
+    if (Array.isArray(message.toolResults)) return writeSeedResults(message, standIns, isOwn);
+    const fields = ["content", "blocks"].filter((name) => typeof message[name]?.at === "function");
+    const cut = fields.map((name) => [name, contentOf(message[name], standIns[0].content)]);
+    return { ...message, ...Object.fromEntries(cut) };
+  },
+};
+
+const writeSeedResults = inParts("toolResults", (result, { isError, payload }) => ({
+  ...result,
+  [isError ? "error" : "data"]: payload,
+}));
+
+function seedResult(result, call) {
+  const { success, data, error, toolCallId = result?.id ?? call?.id, toolName = result?.name } = result ?? {};
+  const isError = success === false || (data === undefined && error !== undefined);
+  return {
+    role: "toolResult",
+    toolCallId,
+    toolName: toolName ?? call?.name,
+    isError,
+    ...payloadOf(isError ? error : data, isError),
+    [PART]: [result],
+  };
+}
+
+/** Returns a result's text and the text that counts: for data, its JSON. */
+function payloadOf(payload, isError) {
+  const text = typeof payload === "string" ? payload : json(payload);
+  return { payload: text, content: [{ type: "counted", text: isError ? text : json(payload) }] };
+}
+
+/** OpenAI's chat messages. A tool message is one result; the calls stand beside the content. */
+const openai = {
+  isMarked: (message) =>
+    ["developer", "function"].includes(message.role) ||
+    Array.isArray(message.tool_calls) ||
+    message.tool_call_id !== undefined ||
+    message.function_call?.name !== undefined ||
+    hasPart(
+      message,
+      ({ type, file }) => /^(?:image_url|input_audio|refusal)$/.test(type) || file !== undefined,
+    ),
+  read({ role, name, content, tool_calls: calls, tool_call_id: id = name, function_call: old }) {
+    const said = blocksOf(content);
+    if (role === "tool" || role === "function")
+      return [{ role: "toolResult", toolCallId: id, toolName: name, content: said }];
+    const called = old === undefined ? listOf(calls) : [...listOf(calls), { id: old.name, function: old }];
+    return [{ role: system(role), content: [...said, ...called.map(openaiCall)] }];
+  },
+  write: whole("content"),
+};
+
+function openaiCall(call) {
+  const { name, arguments: given, input } = call?.function ?? call?.custom ?? {};
+  return callBlock(call, call?.id, name, given ?? input);
+}
+
+/** Items of OpenAI's Responses API: messages, and calls, results and reasoning as items of their own. */
+const responses = {
+  isMarked: (item) =>
+    (typeof item.type === "string" && (item.role === undefined || item.type === "message")) ||
+    hasPart(item, ({ type }) => /^(?:input_text|output_text|input_image|input_file)$/.test(type)),
+  read(item) {
+    const { type, role, content, call_id: id, name = type, arguments: given, input, output, summary } = item;
+    if (role !== undefined) return [{ role: system(role), content: blocksOf(content) }];
+    if (/_output$/.test(type)) {
+      const said = blocksOf(typeof output === "string" ? output : [output].flat());
+      return [{ role: "toolResult", toolCallId: id, content: said }];
+    }
+    if (/_call$/.test(type) && id !== undefined) {
+      const args = given ?? input ?? { ...item, type: undefined, call_id: undefined };
+      return [{ role: "assistant", content: [callBlock(item, id, name, args)] }];
+    }
+    if (type !== "reasoning") return [{ role: "assistant", content: [countedBlock(item)] }];
+    const texts = [summary, content].flatMap(blocksOf);
+    const thinking = texts.map(({ text }) => text).join("\n");
+    // OpenAI rejects reasoning without the item that follows it.
+    return [{ role: "assistant", content: [{ type: "thinking", thinking, [PART]: item }], leadsNext: true }];
+  },
+  write: whole("output"),
+};
+
+/** Anthropic's messages. A user message can hold results and text behind them. */
+const anthropic = {
+  isMarked: (message) =>
+    hasPart(
+      message,
+      ({ type, source }) =>
+        /^(?:(?:server_)?tool_use|tool_result|document)$/.test(type) || source !== undefined,
+    ),
+  read({ role, content }) {
+    const isResult = (part) => part?.type === "tool_result";
+    const results = content.filter(isResult).map((part) => ({
+      role: "toolResult",
+      toolCallId: part.tool_use_id,
+      isError: part.is_error === true,
+      content: blocksOf(part.content),
+      [PART]: [part],
+    }));
+    const said = content.filter((part) => !isResult(part)).map(blockOf);
+    return said.length === 0 ? results : [...results, { role, content: said }];
+  },
+  write: inParts("content", (part, { content }) => ({ ...part, content: contentOf(part.content, content) })),
+};
+
+module.exports = { anthropic, inParts, openai, payloadOf, pi, responses, seed };
