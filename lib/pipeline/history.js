@@ -53,8 +53,7 @@ class StoredHistory {
 
   async getHistory(chatId, limit) {
     const chat = this.#chat("getHistory", chatId);
-    if (!count.accepts(limit))
-      throw new TypeError(`${this.#owner}.getHistory: limit is ${show(limit)}; it must be ${count.allowed}`);
+    this.#checkCount("getHistory: limit", limit);
     const columns = await this.#columnsOf("history");
     const { run, cast } = this.#database;
     const read = ["role", "text", "extra"].filter((name) => columns.has(name));
@@ -86,14 +85,14 @@ class StoredHistory {
   }
 
   async recordCompression(fields, chatId) {
-    const payload = JSON.stringify(checkCompression(`${this.#owner}.recordCompression`, fields));
+    for (const name of COMPRESSION_FIELDS) this.#checkCount(`recordCompression: ${name}`, fields?.[name]);
     const { run, events } = this.#database;
     await run(`CREATE TABLE IF NOT EXISTS ${this.#table("events")} ${events}`, []);
     const columns = await this.#columnsOf("events");
     const type = ["event_type", "type"].find((name) => columns.has(name));
     if (type === undefined)
       throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
-    const values = { [type]: "context.compressed", payload };
+    const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
     if (columns.has("chat_id"))
       values.chat_id = chatId === undefined ? null : this.#chat("recordCompression", chatId);
     await this.#insert("events", values, "");
@@ -112,26 +111,32 @@ class StoredHistory {
     if (column === undefined) return {};
     const sql = `SELECT created_at FROM ${this.#table(part)} ORDER BY id DESC LIMIT 1`;
     const [newest] = await this.#database.run(sql, []);
-    const known = newest?.created_at ?? undefined;
-    if (known === undefined && column.fills) return {};
-    return { created_at: timeLike(known ?? (/int|real|num|double/i.test(column.type) ? Date.now() : "")) };
+    if (newest?.created_at != null) return { created_at: timeLike(newest.created_at) };
+    return column.fills
+      ? {}
+      : { created_at: timeLike(/int|real|num|double/i.test(column.type) ? Date.now() : "") };
   }
 
   async #columnsOf(part) {
     const known = this.#columns.get(part);
     if (known !== undefined) return known;
-    const rows = await this.#database.columns(this.#names[part]);
-    if (rows.length === 0) throw new DatabaseError("NO_TABLE", this.#names[part]);
-    const columns = new Map(rows.map(({ name, ...column }) => [name, column]));
-    const missing = NEEDED[part].find((name) => !columns.has(name));
-    if (missing !== undefined)
-      throw new DatabaseError("FOREIGN", `${this.#names[part]} has no column ${missing}`);
+    const name = this.#names[part];
+    const rows = await this.#database.columns(name);
+    if (rows.length === 0) throw new DatabaseError("NO_TABLE", name);
+    const columns = new Map(rows.map((column) => [column.name, column]));
+    const missing = NEEDED[part].find((column) => !columns.has(column));
+    if (missing !== undefined) throw new DatabaseError("FOREIGN", `${name} has no column ${missing}`);
     this.#columns.set(part, columns);
     return columns;
   }
 
   #table(part) {
     return quoted(this.#names[part]);
+  }
+
+  #checkCount(what, value) {
+    if (!count.accepts(value))
+      throw new TypeError(`${this.#owner}.${what} is ${show(value)}; it must be ${count.allowed}`);
   }
 
   /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */
@@ -155,20 +160,17 @@ function timeLike(time) {
   const now = new Date();
   if (time instanceof Date) return now;
   if (time !== "" && Number.isFinite(Number(time))) {
-    const number = Math.abs(Number(time)) > MOST_SECONDS ? now.getTime() : Math.floor(now.getTime() / 1000);
-    return BigInt(number);
+    const isSeconds = Math.abs(Number(time)) <= MOST_SECONDS;
+    return BigInt(isSeconds ? Math.floor(now.getTime() / 1000) : now.getTime());
   }
-  return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(time)
-    ? now.toISOString().slice(0, 19).replace("T", " ")
-    : now.toISOString();
+  const isSqlite = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(time);
+  return isSqlite ? now.toISOString().slice(0, 19).replace("T", " ") : now.toISOString();
 }
 
 class SqliteProvider extends StoredHistory {
   constructor(options) {
-    const { db, ...checked } = checkOptions("SqliteProvider", options, {
-      ...OPTIONS,
-      db: [undefined, anything],
-    });
+    const table = { ...OPTIONS, db: [undefined, anything] };
+    const { db, ...checked } = checkOptions("SqliteProvider", options, table);
     const handle = new SqliteHandle("SqliteProvider: option db", db);
     const run = async (sql, values) => handle.run(sql, values);
     super("SqliteProvider", checked, {
@@ -176,9 +178,9 @@ class SqliteProvider extends StoredHistory {
       change: run,
       cast: "",
       columns: (name) => {
-        const table = name.split(".").reverse();
-        const info = `pragma_table_info(${table.map(() => "?")})`;
-        return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, table);
+        const names = name.split(".").reverse();
+        const info = `pragma_table_info(${names.map(() => "?")})`;
+        return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, names);
       },
       // SQLite binds a number as a float, which a text column stores as "42.0".
       chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
@@ -221,8 +223,14 @@ function toRow(method, message) {
   }
   // A text that a database cannot hold is stored as JSON as well.
   const exact = isPlain(content) ? undefined : content;
-  const failed = isError === true || undefined;
-  const more = { content: exact, blocks, toolCalls, toolCallId, isError: failed, original };
+  const more = {
+    content: exact,
+    blocks,
+    toolCalls,
+    toolCallId,
+    isError: isError === true || undefined,
+    original,
+  };
   try {
     const json = JSON.stringify(more);
     return { role, text: storable(content), extra: json === "{}" ? undefined : json };
@@ -239,13 +247,6 @@ function fromRow({ role, text, extra }) {
   } catch {
     return [];
   }
-}
-
-function checkCompression(method, fields) {
-  const values = COMPRESSION_FIELDS.map((name) => [name, fields?.[name]]);
-  const odd = values.find(([, value]) => !count.accepts(value));
-  if (odd === undefined) return Object.fromEntries(values);
-  throw new TypeError(`${method}: ${odd[0]} is ${show(odd[1])}; it must be ${count.allowed}`);
 }
 
 module.exports = { PostgresProvider, SqliteProvider };

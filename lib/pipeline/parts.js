@@ -2,11 +2,11 @@
 // provider, compressor and assembler.
 "use strict";
 
-const { wholeChars } = require("../shapes/text.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
-const { tailStart, withWholeCalls } = require("./calls.js");
 const { Notices } = require("../sessions/notices.js");
+const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { isMedia } = require("../shapes/openai_parts.js");
+const { callsIn, isResult, wholeChars } = require("../shapes/text.js");
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */
@@ -35,8 +35,8 @@ class SimpleCompressor {
 
   compress(messages) {
     checkMessages("SimpleCompressor.compress", messages);
-    const newest = messages.slice(tailStart(messages, this.maxMessages));
-    const kept = withWholeCalls(newest).map((message) => this.#shortened(message));
+    const start = withCalls(groupStarts(messages), Math.max(0, messages.length - this.maxMessages));
+    const kept = withWholeCalls(messages.slice(start)).map((message) => this.#shortened(message));
     const isSame = kept.length === messages.length && kept.every((message, i) => message === messages[i]);
     return isSame ? messages : kept;
   }
@@ -49,6 +49,28 @@ class SimpleCompressor {
     if (Array.isArray(blocks)) short.blocks = blocks.filter(isMedia);
     return short;
   }
+}
+
+/** Drops results whose call is not directly before them, and calls without a result: providers reject them. */
+function withWholeCalls(messages) {
+  const groups = [];
+  for (const message of messages) {
+    if (isResult(message) && groups.length > 0) groups.at(-1).push(message);
+    else groups.push([message]);
+  }
+  return groups.flatMap(wholeGroup);
+}
+
+/** Returns a message with its own results among those behind it. */
+function wholeGroup([first, ...results]) {
+  if (isResult(first)) return [];
+  const open = new Set(callsIn(first).map(({ id }) => id));
+  const answers = results.filter(({ toolCallId }) => open.delete(toolCallId));
+  if (open.size === 0) return [first, ...answers];
+  const { original: _, toolCalls = [], ...message } = first;
+  const calls = toolCalls.filter(({ id }) => !open.has(id));
+  if (calls.length > 0) return [{ ...message, toolCalls: calls }, ...answers];
+  return message.content ? [message] : [];
 }
 
 class StandardAssembler {
@@ -105,9 +127,8 @@ class Pipeline {
     try {
       await provider.recordCompression?.(row, chatId);
     } catch (error) {
-      const code = String(error?.code ?? "ERR_INTERNAL");
       const message = `the event of a compression was not recorded: ${error?.message}`;
-      this.#notices.warn({ type: "recordFailed", code, message, cause: error });
+      this.#notices.failedAt("recordFailed", error, { message });
     }
   }
 }

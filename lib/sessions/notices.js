@@ -8,10 +8,10 @@ class Notices extends Reporter {
     super(listener, owner);
   }
 
-  /** Reports a failure with its code and its cause. */
+  /** Reports a failure with its code, its message and its cause. */
   failedAt(type, error, details) {
-    const { code = "ERR_INTERNAL", message } = error ?? {};
-    this.warn({ type, ...details, code: String(code), message: String(message ?? error), cause: error });
+    const { code = "ERR_INTERNAL", message = error } = error ?? {};
+    this.warn({ type, code: String(code), message: String(message), cause: error, ...details });
   }
 }
 
