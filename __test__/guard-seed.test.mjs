@@ -250,6 +250,7 @@ test("a file counts without its bytes, whatever its field is called", () => {
       content: [{ type: "file", data: bytes, mediaType: "application/pdf", filename: "a.pdf" }],
     },
     { role: "user", content: [{ type: "file", data: new Uint8Array(90_000), mediaType: "application/pdf" }] },
+    { role: "user", content: [{ type: "file", data: Buffer.alloc(90_000), mediaType: "application/pdf" }] },
     { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: bytes } }] },
     { role: "user", content: [{ type: "input_audio", input_audio: { data: bytes, format: "wav" } }] },
     {
@@ -258,6 +259,11 @@ test("a file counts without its bytes, whatever its field is called", () => {
     },
   ];
   for (const message of files) assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
+  const text = { type: "text", media_type: "text/plain", data: WORDS };
+  assert.ok(
+    countTokens({ role: "user", content: [{ type: "document", source: text }] }) > 3_000,
+    "text counts",
+  );
   const image = {
     role: "user",
     content: [{ type: "image_url", image_url: { url: `data:image/png;base64,${bytes}` } }],
