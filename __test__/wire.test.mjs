@@ -1,12 +1,10 @@
 // The wire as judge: generated sessions through the hook, through real pi-ai of every version, to the request bodies of
 // four protocols. Whatever the provider would object to in the hook's request, it must have objected to without it.
 //
-// WIRE_CHECKS is the number of bodies judged, over all protocols and versions; WIRE_DUMP a file to which those of the
-// protocols that other validators know are appended.
+// WIRE_CHECKS is the number of bodies judged, over all protocols and versions.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { appendFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -25,9 +23,6 @@ const CHECKS = Number(process.env.WIRE_CHECKS ?? 2_000);
 const OPTIONS_PER_SESSION = 4;
 /** Share of the bodies that the hook must have changed for the rest to prove anything. */
 const MIN_CHANGED = 0.5;
-
-const DUMP = process.env.WIRE_DUMP;
-const DUMPED = new Set(["anthropic-messages", "openai-completions"]);
 
 const apis = Object.keys(rulesOf);
 const sessionsPerAuthor = (api) => {
@@ -74,7 +69,6 @@ async function suite(version) {
           for (const options of sets) {
             const verdict = await trial.of(options);
             tally.add(trial, verdict);
-            dump(author, trial, verdict);
             assert.deepEqual(verdict.objections, []);
           }
         });
@@ -118,12 +112,6 @@ function damaged(messages, { at, isDropped }) {
   const lost = calling[at % calling.length];
   const rest = (message) => (isDropped ? [] : [{ ...message, stopReason: "aborted" }]);
   return messages.flatMap((message) => (message === lost ? rest(message) : [message]));
-}
-
-function dump({ api, model }, { isFlawed }, { payload }) {
-  if (DUMP === undefined || isFlawed || !DUMPED.has(api)) return;
-  const { messages, tools } = payload;
-  appendFileSync(DUMP, `${JSON.stringify({ api, model, messages, tools, isValid: true })}\n`);
 }
 
 await forEachPi(suite);

@@ -26,7 +26,7 @@ export class Trial {
   }
 
   /**
-   * `{ isChanged, payload, objections }`: the body with the hook, and what the hook brought in.
+   * `{ isChanged, objections }`: whether the hook changed the transcript, and the objections it brought in.
    *
    * @param messages what the hook gets; a damaged form of the transcript, where it is to mend that
    */
@@ -38,7 +38,7 @@ export class Trial {
     const payload =
       edited !== this.#messages ? await this.#wire.payloadOf(this.#author, edited) : this.#unedited;
     const objections = [...failures, ...introduced(this.#author.api, payload, this.#unedited)];
-    return { isChanged, payload, objections };
+    return { isChanged, objections };
   }
 }
 
