@@ -30,6 +30,16 @@ const CHANGES = [
   (message) => {
     if (message.role === "assistant") message.stopReason = "error";
   },
+  ...["summary", "command", "output", "toolCallId", "toolName"].map((field) => (message) => {
+    if (field in message) message[field] = `another ${field} `.repeat(90);
+  }),
+  ...["id", "name"].map((field) => ({ content }) => {
+    const call = Array.isArray(content) ? content.find(({ type }) => type === "toolCall") : undefined;
+    if (call !== undefined) call[field] = `another ${field}`;
+  }),
+  ({ usage }) => {
+    if (usage !== undefined) usage.cacheRead += 9000;
+  },
 ];
 
 /**

@@ -6,9 +6,8 @@ import { countTokens } from "../index.js";
 import { codingAgents } from "./coding-agent/pi.mjs";
 import { compacted } from "./support/live/compaction.mjs";
 import { Invariants } from "./support/live/invariants.mjs";
-import { Judge } from "./support/live/judge.mjs";
-import { Loop } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
+import { talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 import { conversation } from "./support/transcripts.mjs";
 
@@ -50,8 +49,8 @@ test("a prefix cache reads what is unchanged, a breakpoint cache whole requests,
   assert.equal(read("none", [messages, 0], [messages, 1]), 0);
 });
 
-/** A loop whose hook is `transform`, which may say what it wants. */
-function loopWith(transform, settings = {}) {
+/** A conversation whose hook is `transform`, which may say what it wants. */
+function talkWith(transform, settings = {}) {
   const makeHook = ({ onEvent }) => {
     let call = 0;
     return async (messages) => {
@@ -62,34 +61,12 @@ function loopWith(transform, settings = {}) {
       return sent;
     };
   };
-  return new Loop(new Provider({ ...PLAIN, contextWindow: 20_000, ...settings }), {}, { makeHook });
-}
-
-async function converse(loop, calls, tokens) {
-  const scribe = new Scribe();
-  const judge = new Judge(loop);
-  loop.messages.push(scribe.user(50));
-  const verdicts = [];
-  for (let at = 0; at < calls; at += 1) {
-    const answer = scribe.asks();
-    const record = await loop.call(answer);
-    verdicts.push({ ...record, ...judge.look(record) });
-    loop.messages.push(...scribe.results(answer, tokens));
-  }
-  return verdicts;
+  return talk({ ...PLAIN, contextWindow: 20_000, ...settings }, {}, { makeHook, endsAtRefusal: false });
 }
 
 test("the judge sees a request over the window, and whether it was foreseen", async () => {
-  const silent = await converse(
-    loopWith(() => undefined),
-    8,
-    4000,
-  );
-  const spoken = await converse(
-    loopWith(() => ({ also: ["contextOverflow"] })),
-    8,
-    4000,
-  );
+  const silent = await talkWith(() => undefined).calls(8, 4000);
+  const spoken = await talkWith(() => ({ also: ["contextOverflow"] })).calls(8, 4000);
   const over = silent.filter(({ prompt }) => prompt > 20_000).length;
   assert.ok(over > 0);
   for (const verdicts of [silent, spoken])
@@ -102,7 +79,7 @@ test("the judge sees bytes that change while the schedule waits, and messages dr
   const drop = (messages) => [...messages.slice(0, 1), ...messages.slice(3)];
   const dropsAt4 = (reason) => (messages, call) =>
     call < 4 ? { reason } : { sent: drop(messages), reason, also: ["messagesDropped"] };
-  const waiting = await converse(loopWith(dropsAt4("waits: still cheaper")), 6, 100);
+  const waiting = await talkWith(dropsAt4("waits: still cheaper")).calls(6, 100);
   assert.deepEqual(
     waiting.map(({ changed }) => changed),
     [0, 0, 0, 4, 0, 0],
@@ -111,23 +88,16 @@ test("the judge sees bytes that change while the schedule waits, and messages dr
     waiting.map(({ lost }) => lost),
     [0, 0, 0, 2, 2, 2],
   );
-  const moving = await converse(loopWith(dropsAt4("moved: over the threshold")), 6, 100);
+  const moving = await talkWith(dropsAt4("moved: over the threshold")).calls(6, 100);
   assert.ok(moving.every(({ changed }) => changed === 0));
 });
 
 test("the invariants name what is broken", async () => {
   const kinds = async (transform, settings) => {
-    const loop = loopWith(transform, settings);
+    const { loop, calls } = talkWith(transform, settings);
     const invariants = new Invariants(loop);
-    const scribe = new Scribe();
-    loop.messages.push(scribe.user(50));
-    const found = new Set();
-    for (let at = 0; at < 9; at += 1) {
-      const answer = scribe.asks();
-      for (const what of invariants.check(await loop.call(answer))) found.add(/^\w+/.exec(what)[0]);
-      loop.messages.push(...scribe.results(answer, 300));
-    }
-    return [...found].sort();
+    const broken = (await calls(9, 300)).flatMap((record) => invariants.check(record));
+    return [...new Set(broken.map((what) => /^\w+/.exec(what)[0]))].sort();
   };
   const right = (messages) => ({ estimate: 1000 + countTokens(messages) + 4 * messages.length });
   assert.deepEqual(await kinds(right), []);
@@ -141,6 +111,12 @@ test("the invariants name what is broken", async () => {
     return { ...right(sent), sent, reason: "moved: anything" };
   };
   assert.deepEqual(await kinds(orphan), ["invalid"]);
+  const cutOnce = (messages, call) => {
+    const cut = { ...messages.at(-1), content: [{ type: "text", text: "cut" }] };
+    const sent = call === 5 ? messages.with(-1, cut) : messages;
+    return { ...right(sent), sent, reason: "moved: anything" };
+  };
+  assert.deepEqual(await kinds(cutOnce), ["newest", "regrown"]);
   const unasked = (messages) => ({
     ...right(messages.slice(1)),
     sent: messages.slice(1),

@@ -78,6 +78,12 @@ test("the layers do what the rules say, in a list that grew as in a new one, and
     assert.deepEqual(sent, layers(messages, limits, count), `seed ${seed}`);
     const sizes = [messages, sent].map((list) => countTokens(list.filter(isPis)));
     assert.deepEqual([told.tokensBefore, told.tokensAfter], sizes, `seed ${seed}`);
+    // What was sent and comes back as input is small enough, and its summaries are summaries.
+    assert.deepEqual(
+      await createTransformContext({ ...limits, ...fixed })(sent),
+      sent,
+      `seed ${seed}: a second pass`,
+    );
   }
 });
 

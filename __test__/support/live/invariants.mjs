@@ -21,6 +21,9 @@ const VALIDATE_EVERY = 8;
 const REPORTS = 2;
 /** Requests in a row that may be refused for their length while anything more could be left out of them. */
 const MOST_REFUSED = 2;
+/** The newest results, which stay whole below every limit, and the newest messages, which go behind all others. */
+const NEWEST_RESULTS = 6;
+const NEWEST_MESSAGES = 20;
 /** A request is the smallest there can be from this share on. */
 const LEAST_SHARE = 0.97;
 
@@ -35,6 +38,8 @@ export class Invariants {
   #lastModel;
   #refusedInARow = 0;
   #lastGiven = [];
+  /** The last request, as long as the host has only added to it. */
+  #lastSent = [];
 
   /** @param options.isTruthful whether the provider's reports can be relied on, by and large; `isHonest`: each of them */
   constructor(loop, { isTruthful = true, isHonest = true } = {}) {
@@ -48,13 +53,14 @@ export class Invariants {
   hostChanged(change) {
     this.#judge.hostChanged(change);
     this.#reports.clear();
+    this.#lastSent = [];
   }
 
   /** What is broken at this call, in words with figures; empty if nothing. */
   check(record) {
     const allowed = this.#allowed(record);
     const verdict = this.#judge.look(record, allowed);
-    const broken = [...this.#always(record, verdict)];
+    const broken = [...this.#kept(record, verdict), ...this.#always(record, verdict)];
     if (this.#isTruthful) broken.push(...this.#figures(record, verdict, allowed));
     this.#note(record);
     return broken;
@@ -76,6 +82,30 @@ export class Invariants {
     this.#lastGiven = given;
     if (this.#refusedInARow > MOST_REFUSED && !isLeast(record))
       yield `refused: ${this.#refusedInARow} times in a row; estimate ${Math.round(record.estimate)}, sent ${record.prompt}`;
+  }
+
+  /** What a batch may take: it brings no text back, spares the newest results, and takes the user's words last. */
+  *#kept({ given, sent, schedule, model }, { whole }) {
+    const { provider } = this.#loop;
+    const tokensOf = (messages) => new Map(messages.map((of) => [nameOf(of), provider.tokensOf(of, model)]));
+    const [before, now] = [tokensOf(this.#lastSent), tokensOf(sent)];
+    const known = new Set(this.#lastGiven.map(nameOf));
+    for (const result of given.filter(({ role }) => role === "toolResult").slice(-NEWEST_RESULTS)) {
+      const [name, tokens] = [nameOf(result), provider.tokensOf(result, model)];
+      const wasWhole = !known.has(name) || before.get(name) === tokens;
+      const hasRoom = UNKNOWN_SCALE * whole < 0.5 * provider.contextWindow;
+      if (hasRoom && wasWhole && now.get(name) !== tokens) yield `newest: ${name} is cut with room left`;
+    }
+    this.#lastSent = sent;
+    if (schedule === "everyCall") return;
+    for (const [name, tokens] of now)
+      if (tokens > before.get(name)) yield `regrown: ${name} had ${before.get(name)} tokens, now ${tokens}`;
+    // Without any report it is the layers, which drop by age alone.
+    if (!this.#isTruthful || this.#reports.size === 0) return;
+    const older = given.filter(({ role }) => role !== "system").slice(0, -NEWEST_MESSAGES);
+    const isLost = older.some((of) => of.role === "user" && before.has(nameOf(of)) && !now.has(nameOf(of)));
+    if (isLost && older.some((of) => of.role === "assistant" && now.has(nameOf(of))))
+      yield "user: words went before an older answer";
   }
 
   *#figures(record, { error, whole, isUnreported, lost }, allowed) {
@@ -134,6 +164,10 @@ function goesOn(list, last) {
 function isLeast({ events, estimate }) {
   const overflow = events.find(({ type }) => type === "contextOverflow");
   return overflow !== undefined && overflow.floorTokens >= LEAST_SHARE * estimate;
+}
+
+function nameOf({ role, timestamp, toolCallId }) {
+  return `${role} ${timestamp} ${toolCallId}`;
 }
 
 function isSame(one, other) {
