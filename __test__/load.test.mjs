@@ -34,12 +34,10 @@ for (const how of ["import", "require"]) {
     assert.deepEqual(files.filter((file) => file.startsWith("lib/")).toSorted(), [
       "lib/contract.js",
       ...["options", "refusals", "snapshot"].map((name) => `lib/hook/${name}.js`),
-      ...["addon", "file", "here", "native", "platform"].map((name) => `lib/native/${name}.js`),
+      ...["addon", "here", "native"].map((name) => `lib/native/${name}.js`),
       "lib/options.js",
       // The messages of every stack are counted.
-      ...["ai-sdk", "anthropic", "index", "openai", "parts", "pi", "responses", "seed"].map(
-        (name) => `lib/shapes/${name}.js`,
-      ),
+      ...["ai-sdk", "index", "parts", "shapes", "text"].map((name) => `lib/shapes/${name}.js`),
       "lib/tools/count.js",
     ]);
   });

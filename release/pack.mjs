@@ -52,7 +52,7 @@ function packRoot(work, out, artifacts) {
       .filter(({ isOptional }) => isOptional)
       .map(({ name }) => [name, manifest.version]),
   );
-  // By these the loader tells a file that was cut short (lib/native/file.js).
+  // By these the loader tells a file that was cut short (lib/native/addon.js).
   const present = platforms().filter(({ file }) => existsSync(join(artifacts, file)));
   const sizes = present.map(({ key, file }) => [key, statSync(join(artifacts, file)).size]);
   manifest.nativeBytes = Object.fromEntries(sizes);

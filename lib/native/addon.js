@@ -3,10 +3,9 @@
 // inside a `try`: hence the long table.
 "use strict";
 
-const { HERE, copied, createRequire, fs, isModuleBundle, path } = require("./here.js");
-const { refuseCutFile } = require("./file.js");
-const { platformKeys, wantedKey } = require("./platform.js");
+const here = require("./here.js");
 
+const { HERE, copied, createRequire, fs, path, wantedKey } = here;
 /** The platforms that files are made for. */
 const SUPPORTED = [
   "linux-x64-gnu",
@@ -52,12 +51,38 @@ function fileOf(key, isBeside, missed) {
   }
 }
 
+/**
+ * Throws if a file for this platform is there and shorter than the package says. A Linux library that is cut short (a download that
+ * broke off, a full disk) does load: the first missing page kills the process. Other systems refuse such a file themselves.
+ */
+function refuseCutFile(key) {
+  const bytes = require("../../package.json").nativeBytes?.[key];
+  if (bytes === undefined || process.platform !== "linux") return;
+  for (const file of candidates(key)) {
+    const found = fs.statSync(file);
+    if (found.isFile() && found.size < bytes)
+      throw new Error(`${file} is incomplete: it must be installed anew`);
+  }
+}
+
+/** Returns the files that `fileOf` may find. */
+function candidates(key) {
+  const beside = path.join(HERE, "..", "..", `pi-strata.${key}.node`);
+  const found = [beside, ...copied(`pi-strata.${key}`)].filter((file) => fs.existsSync(file));
+  try {
+    found.push(createRequire(path.join(HERE, "index.js")).resolve(`pi-strata-${key}`));
+  } catch {
+    // There is no such package.
+  }
+  return found;
+}
+
 /** The native functions. Throws the error that tells most about why there are none. */
 function loadAddon() {
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) return requireFrom(HERE)(chosen);
   const missed = [];
-  for (const key of platformKeys()) {
+  for (const key of here.platformKeys()) {
     const elsewhere = SUPPORTED.includes(key) ? besideBundle : ownBuild;
     const addon = fileOf(key, true, missed) ?? fileOf(key, false, missed) ?? elsewhere(key, missed);
     if (addon !== undefined) return addon;
@@ -71,7 +96,7 @@ function loadAddon() {
 
 /** The file beside a bundle that has no `require` for it. */
 function besideBundle(key, missed) {
-  if (!isModuleBundle) return undefined;
+  if (!here.isModuleBundle) return undefined;
   for (const request of [...copied(`pi-strata.${key}`), `pi-strata-${key}`]) {
     try {
       return requireFrom(HERE)(request);

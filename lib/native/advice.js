@@ -3,8 +3,7 @@
 "use strict";
 
 const { SUPPORTED } = require("./addon.js");
-const { HERE } = require("./here.js");
-const { wantedKey } = require("./platform.js");
+const { HERE, wantedKey } = require("./here.js");
 
 /** One sentence or two for whoever has to mend it: the first that fits. */
 function adviceFor(error) {

@@ -1,5 +1,5 @@
-// Node's own modules and where this package lies, also in a bundle as an ES module, which has neither `require` nor
-// `__dirname`: Node hands its modules out another way since 20.16, and such a bundle lies where the program does.
+// Node's own modules, where this package lies, and the platform packages that fit this machine. A bundle as an ES module has neither
+// `require` nor `__dirname`: Node hands out its modules another way since 20.16, and such a bundle lies where the program does.
 "use strict";
 
 const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
@@ -19,4 +19,31 @@ function copied(beginning) {
     .map((name) => path.join(HERE, name));
 }
 
-module.exports = { HERE, copied, createRequire, fs, isModuleBundle, path };
+/** The keys of the packages that may fit this machine, in the order in which they are tried. */
+function platformKeys() {
+  const { platform, arch } = process;
+  if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
+  if (platform === "win32") return [`win32-${arch}-msvc`];
+  if (platform === "darwin" && (arch === "x64" || arch === "arm64"))
+    return ["darwin-universal", `darwin-${arch}`];
+  return [`${platform}-${arch}`];
+}
+
+/** The key of the package that this machine needs. On Linux the process's own report tells the C library. */
+function wantedKey() {
+  const keys = platformKeys();
+  return process.platform === "linux" ? keys[isMusl() ? 1 : 0] : keys.at(-1);
+}
+
+function isMusl() {
+  const { report } = process;
+  if (report === undefined) return false;
+  const { excludeNetwork } = report;
+  // Otherwise it looks up the name of every open connection's other end.
+  report.excludeNetwork = true;
+  const { header, sharedObjects = [] } = report.getReport();
+  report.excludeNetwork = excludeNetwork;
+  return header?.glibcVersionRuntime === undefined && sharedObjects.some((file) => file.includes("ld-musl"));
+}
+
+module.exports = { HERE, copied, createRequire, fs, isModuleBundle, path, platformKeys, wantedKey };

@@ -7,12 +7,10 @@ const { loadAddon } = require("./addon.js");
 let loaded;
 
 function load() {
-  if (loaded === undefined) {
-    try {
-      loaded = { addon: loadAddon() };
-    } catch (error) {
-      loaded = { error };
-    }
+  try {
+    loaded ??= { addon: loadAddon() };
+  } catch (error) {
+    loaded = { error };
   }
   return loaded;
 }

@@ -1,10 +1,10 @@
-// Stores sessions in a Map, by the host's SQLite handle or by the host's Postgres pool. Each class has `read(key, logic)` and
-// `write(key, logic)`; `logic(store, key)` is a generator over a store. A write is atomic.
+// Databases of sessions: the host's SQLite handle and the host's Postgres pool. Both have the methods of a store; the first returns
+// values, the second promises. A write is atomic.
 "use strict";
 
 const { SqliteHandle } = require("./sqlite.js");
 const { finishLater, finishNow } = require("./steps.js");
-const { MemoryStore, SqlStore, checkTables, makeTables } = require("./store.js");
+const { SqlStore, checkTables, makeTables } = require("./store.js");
 
 /** Key of the advisory lock for creating tables: "strata" in ASCII. */
 const LOCK = 0x737472617461;
@@ -12,36 +12,50 @@ const LOCK = 0x737472617461;
 const ignore = () => {};
 const isTableMissing = ({ code }) => code === "ERR_DATABASE_NO_TABLE";
 
-class MemoryDatabase {
-  #store = new MemoryStore();
-
-  read(key, logic) {
-    return finishNow(logic(this.#store, key));
+/** The methods of a store. A subclass has `read(key, ask)` and `write(key, ask)`; `ask(store)` calls a method of a SQL store. */
+class Database {
+  find(key) {
+    return this.read(key, (store) => store.find(key));
   }
 
-  write(key, logic) {
-    return this.read(key, logic);
+  list() {
+    return this.read(undefined, (store) => store.list());
+  }
+
+  add(key, ...given) {
+    return this.write(key, (store) => store.add(key, ...given));
+  }
+
+  change(key, ...given) {
+    return this.write(key, (store) => store.change(key, ...given));
+  }
+
+  clear(key) {
+    // A repetition after a broken connection would delete newer messages, too.
+    const isRepeatable = false;
+    return this.write(key, (store) => store.clear(key), isRepeatable);
   }
 }
 
-class SqliteDatabase {
+class SqliteDatabase extends Database {
   #handle;
   #run;
   #store;
 
   constructor(handle, lost) {
+    super();
     this.#handle = new SqliteHandle("ContextManager: option database", handle);
     this.#run = (sql, values) => this.#handle.run(sql, values);
     this.#store = new SqlStore(this.#run, lost);
     this.#withTables(() => finishNow(checkTables(this.#run)));
   }
 
-  read(key, logic) {
-    return this.#withTables(() => finishNow(logic(this.#store, key)));
+  read(_, ask) {
+    return this.#withTables(() => finishNow(ask(this.#store)));
   }
 
-  write(key, logic) {
-    return this.#withTables(() => this.#handle.atomically(() => finishNow(logic(this.#store, key))));
+  write(_, ask) {
+    return this.#withTables(() => this.#handle.atomically(() => finishNow(ask(this.#store))));
   }
 
   /** Creates missing tables: a host may have rolled back the transaction that created them. */
@@ -56,7 +70,7 @@ class SqliteDatabase {
   }
 }
 
-class PostgresDatabase {
+class PostgresDatabase extends Database {
   #pool;
   #lost;
   #ready;
@@ -64,17 +78,18 @@ class PostgresDatabase {
   #writes = new Map();
 
   constructor(pool, lost) {
+    super();
     this.#pool = pool;
     this.#lost = lost;
   }
 
-  async read(key, logic) {
+  async read(key, ask) {
     await this.#isReady(key);
-    return this.#pool.read(this.#steps(key, logic));
+    return this.#pool.read(this.#steps(ask));
   }
 
-  write(key, logic, isRepeatable) {
-    const work = this.#isReady(key).then(() => this.#pool.transaction(this.#steps(key, logic), isRepeatable));
+  write(key, ask, isRepeatable) {
+    const work = this.#isReady(key).then(() => this.#pool.transaction(this.#steps(ask), isRepeatable));
     const settled = work.then(ignore, ignore).then(() => {
       if (this.#writes.get(key) === settled) this.#writes.delete(key);
     });
@@ -92,8 +107,8 @@ class PostgresDatabase {
     return this.#ready;
   }
 
-  #steps(key, logic) {
-    return (query) => finishLater(logic(new SqlStore(query, this.#lost), key));
+  #steps(ask) {
+    return (query) => finishLater(ask(new SqlStore(query, this.#lost)));
   }
 
   async #makeTables() {
@@ -109,4 +124,4 @@ class PostgresDatabase {
   }
 }
 
-module.exports = { MemoryDatabase, PostgresDatabase, SqliteDatabase };
+module.exports = { PostgresDatabase, SqliteDatabase };

@@ -190,7 +190,7 @@ function summaryText(digest, words, language) {
 }
 
 /** Returns the words of a summariser's answer without the label. */
-function wordsOf(answer = "") {
+function wordsOf(answer) {
   let text = answer.trim();
   while (text.startsWith(SUMMARY_LABEL)) text = text.slice(SUMMARY_LABEL.length).trimStart();
   return clip(text, SUMMARY_CHARS);

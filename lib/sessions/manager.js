@@ -4,15 +4,16 @@
 
 const { countTokens } = require("../tools/count.js");
 const { amount, atLeastOne, checkOptions, count, handler, oneOf, positive, show } = require("../options.js");
-const { append, compressionOf, forget, replace, sessionIn, setPrompt } = require("./compression.js");
+const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
-const { MemoryDatabase, PostgresDatabase, SqliteDatabase } = require("./databases.js");
+const { PostgresDatabase, SqliteDatabase } = require("./databases.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
 const { Notices } = require("./notices.js");
 const { PostgresPool } = require("./postgres.js");
 const { summaryPrompt } = require("./prompts.js");
 const { finishLater, finishNow } = require("./steps.js");
+const { MemoryStore } = require("./store.js");
 const { callSummarizer } = require("./summarizer.js");
 
 const service = {
@@ -44,12 +45,11 @@ const METHODS = {
     const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
     const isPrompted = ({ messages }) =>
       prompt === undefined || messages.some(({ role }) => role === "system");
-    const known = yield this.database.read(key, sessionIn);
+    const known = yield this.database.find(key);
     if (known !== undefined && isPrompted(known)) return this.contextOf(sessionId, known);
-    const made = yield this.database.write(key, function* (store) {
-      yield store.open(key, newState(sessionId));
-      if (!isPrompted(yield* sessionIn(store, key))) yield* setPrompt(store, key, prompt);
-      return yield* sessionIn(store, key);
+    const made = yield this.database.change(key, newState(sessionId), (session) => {
+      if (!isPrompted(session)) session.setPrompt(prompt);
+      return session;
     });
     return this.contextOf(sessionId, made);
   },
@@ -57,41 +57,35 @@ const METHODS = {
   *addMessage(sessionId, message, aiService) {
     const key = keyOf(sessionId);
     const checked = checkMessage(message);
+    const { maxMessages } = this.options;
     const summarize = serviceOf("addMessage", aiService) ?? this.options.summarize;
-    const { isOver, compressed } = yield this.database.write(key, (store) =>
-      append(store, key, newState(sessionId), checked, { ...this.options, summarize }),
-    );
-    if (compressed !== undefined) this.notices.emit({ type: "compressed", sessionId, ...compressed });
-    if (isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
+    const shrink = (session) =>
+      summarize === undefined ? compress(session, this.options) : { isOver: true };
+    const outcome = yield this.database.add(key, newState(sessionId), checked, maxMessages, shrink);
+    if (outcome?.isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
+    if (outcome?.by !== undefined) this.notices.emit({ type: "compressed", sessionId, ...outcome });
   },
 
   *getMessages(sessionId, includeSystem = true) {
-    const { messages = [] } = (yield this.database.read(keyOf(sessionId), sessionIn)) ?? {};
+    const { messages = [] } = (yield this.database.find(keyOf(sessionId))) ?? {};
     return includeSystem ? messages : messages.filter(({ role }) => role !== "system");
   },
 
   *clearContext(sessionId) {
-    // A repetition after a broken connection would delete newer messages, too.
-    const isRepeatable = false;
-    const clear = function* (store, key) {
-      yield store.clear(key);
-    };
-    yield this.database.write(keyOf(sessionId), clear, isRepeatable);
+    yield this.database.clear(keyOf(sessionId));
   },
 
   *setSystemPrompt(sessionId, systemPrompt) {
+    const key = keyOf(sessionId);
     const prompt = promptOf(systemPrompt);
-    yield this.database.write(keyOf(sessionId), function* (store, key) {
-      yield store.open(key, newState(sessionId));
-      yield* setPrompt(store, key, prompt);
-    });
+    yield this.database.change(key, newState(sessionId), (session) => session.setPrompt(prompt));
   },
 
   *setMetadata(sessionId, metadata = {}) {
+    const key = keyOf(sessionId);
     const fields = fieldsOf(metadata);
-    yield this.database.write(keyOf(sessionId), function* (store, key) {
-      const { state } = yield store.open(key, newState(sessionId));
-      yield store.save(key, { ...state, ...fields });
+    yield this.database.change(key, newState(sessionId), (session) => {
+      session.state = { ...session.state, ...fields };
     });
   },
 
@@ -99,13 +93,12 @@ const METHODS = {
     const key = keyOf(sessionId);
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string"))
       throw new TypeError("deleteMessages: ids must be an array of message ids");
-    return yield this.database.write(key, (store) => forget(store, key, new Set(ids), this.options.language));
+    const work = (session) => forget(session, new Set(ids), this.options.language);
+    return (yield this.database.change(key, undefined, work, true)) ?? [];
   },
 
   *listSessions() {
-    const sessions = yield this.database.read(undefined, function* (store) {
-      return yield store.list();
-    });
+    const sessions = yield this.database.list();
     return sessions.map(({ messages, ...session }) => ({
       sessionId: session.state.id,
       messages,
@@ -114,11 +107,14 @@ const METHODS = {
   },
 
   *getStats(sessionId) {
-    const session = yield this.database.read(keyOf(sessionId), sessionIn);
+    const session = yield this.database.find(keyOf(sessionId));
     if (session === undefined) return undefined;
     const { messages, state } = session;
-    const { compressions = 0 } = state;
-    return { messages: messages.length, tokens: countTokens(messages), compressions };
+    return {
+      messages: messages.length,
+      tokens: countTokens(messages),
+      compressions: state.compressions ?? 0,
+    };
   },
 };
 
@@ -140,13 +136,11 @@ class Manager {
     /** Running compressions by session. */
     const compressing = new Map();
     this.#core = { options, finish, notices, database, compressing };
-    this.#core.contextOf = (sessionId, session) =>
-      contextOf(
-        sessionId,
-        session,
-        () => database.read(keyOf(sessionId), sessionIn),
-        (fields) => this.setMetadata(sessionId, fields),
-      );
+    this.#core.contextOf = (sessionId, session) => {
+      const read = () => database.find(keyOf(sessionId));
+      const set = (fields) => this.setMetadata(sessionId, fields);
+      return contextOf(sessionId, session, read, set);
+    };
   }
 
   setMaxMessages(n) {
@@ -199,7 +193,7 @@ class ContextManager extends Manager {
     const { database, ...options } = checkOptions("ContextManager", given, table);
     // `{ database: undefined }` is a mistake, not a wish for sessions in memory.
     const isInMemory = given === undefined || !Object.hasOwn(given, "database");
-    const databaseOf = (lost) => (isInMemory ? new MemoryDatabase() : new SqliteDatabase(database, lost));
+    const databaseOf = (lost) => (isInMemory ? new MemoryStore() : new SqliteDatabase(database, lost));
     super("ContextManager", options, { finish: finishNow, databaseOf, contextOf: liveContext });
   }
 }
@@ -244,7 +238,7 @@ function compressOnce(core, sessionId, summarize) {
   const key = keyOf(sessionId);
   const { compressing } = core;
   if (!compressing.has(key)) {
-    const work = compress(core, sessionId, key, summarize);
+    const work = compressWith(core, sessionId, key, summarize);
     compressing.set(
       key,
       work.finally(() => compressing.delete(key)),
@@ -253,21 +247,22 @@ function compressOnce(core, sessionId, summarize) {
   return compressing.get(key);
 }
 
-async function compress({ database, options, notices }, sessionId, key, summarize) {
-  const plan = await database.read(key, (store) => compressionOf(store, key, options));
-  const none = { before: plan.before, after: plan.before, by: "none" };
-  if (plan.letGo.length === 0) return none;
-  const messages = plan.letGo.map(({ message }) => message);
+async function compressWith({ database, options, notices }, sessionId, key, summarize) {
+  const known = await database.find(key);
+  const letGo = known === undefined ? [] : lettableRows(known, options);
+  const before = known?.messages.length ?? 0;
+  const none = { before, after: before, by: "none" };
+  if (letGo.length === 0) return none;
+  const messages = letGo.map(({ message }) => message);
   const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) notices.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
-  const compressed = await database.write(key, function* (store) {
-    const session = yield store.open(key);
-    // Messages deleted since then must not come back in the summary.
-    if (session === undefined || session.state.revision !== plan.revision) return undefined;
-    return yield* replace(store, key, session.state, plan, text, options.language);
-  });
+  const { revision } = known.state;
+  // Messages deleted since then must not come back in the summary.
+  const replace = (session) =>
+    session.state.revision === revision ? compress(session, options, letGo, text) : undefined;
+  const compressed = await database.change(key, undefined, replace);
   if (compressed !== undefined) notices.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
 }

@@ -1,12 +1,11 @@
-// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The SQL store
-// returns values or promises, as its driver does.
-// A session is a state and rows `{ position, id, message }`. The system prompt has position 0. A message that a compression
-// replaced leaves a note at its negated position.
+// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The methods of the
+// SQL store are generators whose steps are the driver's answers.
 "use strict";
 
 const { written } = require("../shapes/calls.js");
 const { DatabaseError } = require("./database_errors.js");
 const { parsed } = require("./message.js");
+const { Session, positionOf } = require("./session.js");
 
 /** Version of the tables. */
 const VERSION = 1;
@@ -30,12 +29,12 @@ const SQL = {
   find: `SELECT ${SESSION} FROM strata_sessions WHERE session_id = ?`,
   list: `SELECT ${SESSION}, (SELECT COUNT(*) FROM strata_messages m WHERE m.session_id = s.session_id AND position >= 0) AS messages
     FROM strata_sessions s ORDER BY created_at, session_id`,
-  live: `SELECT position, id, body ${FROM_MESSAGES} AND position >= 0 ORDER BY position`,
-  gone: `SELECT position, id, body ${FROM_MESSAGES} AND position < 0 ORDER BY position DESC`,
+  messages: `SELECT position, id, body ${FROM_MESSAGES} AND position >= 0`,
+  all: `SELECT position, id, body ${FROM_MESSAGES}`,
   size: `SELECT COUNT(*) AS messages, MAX(position) AS last, (SELECT MIN(position) ${FROM_MESSAGES}) AS first,
     (SELECT COUNT(*) ${FROM_MESSAGES} AND id = ?) AS known ${FROM_MESSAGES} AND position >= 0`,
   put: `INSERT INTO strata_messages (session_id, position, id, body) VALUES (?, ?, ?, ?)
-    ON CONFLICT (session_id, position) DO UPDATE SET id = excluded.id, body = excluded.body`,
+    ON CONFLICT (session_id, id) DO UPDATE SET position = excluded.position, body = excluded.body`,
   remove: `DELETE ${FROM_MESSAGES} AND id = ?`,
   clear: "DELETE FROM strata_sessions WHERE session_id = ?",
   clearMessages: `DELETE ${FROM_MESSAGES}`,
@@ -67,69 +66,69 @@ class SqlStore {
     this.#lost = lost;
   }
 
-  /** Runs a statement and returns `read(rows)`, or a promise of it. */
-  #ask(sql, values, read) {
-    const rows = this.#run(sql, values);
-    return rows instanceof Promise ? rows.then(read) : read(rows);
+  /** Returns the session with its messages; undefined if there is none. */
+  *find(key) {
+    return yield* this.#session(yield this.#run(SQL.find, [key]));
   }
 
-  #askSession(sql, values) {
-    return this.#ask(sql, values, ([row]) => row && this.#session(row));
+  *list() {
+    const rows = yield this.#run(SQL.list, []);
+    return rows.map((row) => ({ ...this.#fields(row), messages: Number(row.messages) }));
   }
 
-  /** Locks and returns the session; creates it with `state` if it is missing. Returns undefined without both. */
-  open(key, state) {
-    if (state === undefined) return this.#askSession(SQL.touch, [now(), key]);
-    return this.#askSession(SQL.open, [key, written(state), now(), now()]);
+  /**
+   * Adds a message; creates the session with `state` if it is missing. If the session then has more than `max` messages, it calls
+   * and returns `change(session)`.
+   */
+  *add(key, state, message, max, change) {
+    yield this.#run(SQL.open, [key, written(state), now(), now()]);
+    const [size] = yield this.#run(SQL.size, [key, key, message.id, key]);
+    if (Number(size.known) > 0) return undefined;
+    const messages = Number(size.messages);
+    const last = Math.max(Number(size.last ?? 0), -Number(size.first ?? 0));
+    yield* this.#put(key, { position: positionOf(message, messages, last), id: message.id, message });
+    return messages < max ? undefined : yield* this.change(key, undefined, change);
   }
 
-  find(key) {
-    return this.#askSession(SQL.find, [key]);
+  /**
+   * Calls and returns `change(session)`, and stores what it changed. Creates a missing session with `state`; without a state it
+   * returns undefined.
+   */
+  *change(key, state, change, withNotes = false) {
+    const made = state && [key, written(state), now(), now()];
+    const rows = yield made ? this.#run(SQL.open, made) : this.#run(SQL.touch, [now(), key]);
+    const session = yield* this.#session(rows, withNotes);
+    if (session === undefined) return undefined;
+    const result = change(session);
+    for (const row of session.changes) yield* this.#put(key, row);
+    yield this.#run(SQL.save, [written(session.state), key]);
+    return result;
   }
 
-  list() {
-    return this.#ask(SQL.list, [], (rows) => rows.map((row) => this.#session(row)));
+  *clear(key) {
+    yield this.#run(SQL.clear, [key]);
+    yield this.#run(SQL.clearMessages, [key]);
   }
 
-  save(key, state) {
-    return this.#run(SQL.save, [written(state), key]);
+  /** Writes a row, or removes the row of an id. */
+  *#put(key, { position, id, message }) {
+    if (message === undefined) yield this.#run(SQL.remove, [key, id]);
+    else yield this.#run(SQL.put, [key, position, id, written(message)]);
   }
 
-  /** Returns the messages of a session, or the notes on replaced ones; oldest first. */
-  rows(key, areGone = false) {
-    return this.#ask(areGone ? SQL.gone : SQL.live, [key], (rows) =>
-      rows.flatMap(({ position, id, body }) => {
-        const message = this.#value(key, id, body, areGone ? "role" : "content");
-        return message === undefined ? [] : [{ position: Number(position), id, message }];
-      }),
-    );
+  *#session([row], withNotes = false) {
+    if (row === undefined) return undefined;
+    const key = row.session_id;
+    const rows = yield this.#run(withNotes ? SQL.all : SQL.messages, [key]);
+    const readable = rows.flatMap(({ position, id, body }) => {
+      const message = this.#value(key, id, body, position < 0 ? "role" : "content");
+      return message === undefined ? [] : [{ position: Number(position), id, message }];
+    });
+    return new Session(this.#fields(row), readable);
   }
 
-  /** Returns the number of messages, the position of the next one, and whether the id is taken. */
-  size(key, id) {
-    return this.#ask(SQL.size, [key, key, id, key], ([{ messages, last, first, known }]) => ({
-      messages: Number(messages),
-      next: Math.max(Number(last ?? 0), -Number(first ?? 0)) + 1,
-      isKnown: Number(known) > 0,
-    }));
-  }
-
-  /** Writes a row; replaces the row at the same position. */
-  put(key, position, id, message) {
-    return this.#run(SQL.put, [key, position, id, written(message)]);
-  }
-
-  remove(key, id) {
-    return this.#run(SQL.remove, [key, id]);
-  }
-
-  clear(key) {
-    return this.#ask(SQL.clear, [key], () => this.#run(SQL.clearMessages, [key]));
-  }
-
-  #session({ session_id: key, state: text, created_at: createdAt, updated_at: updatedAt, messages }) {
-    const state = this.#value(key, undefined, text, "id") ?? { id: key };
-    return { state, createdAt, updatedAt, messages: Number(messages) };
+  #fields({ session_id: key, state, created_at: createdAt, updated_at: updatedAt }) {
+    return { state: this.#value(key, undefined, state, "id") ?? { id: key }, createdAt, updatedAt };
   }
 
   /** Parses a row's JSON object, which must have a string `field`. */
@@ -148,56 +147,39 @@ class SqlStore {
 class MemoryStore {
   #sessions = new Map();
 
-  open(key, state) {
-    if (state !== undefined && !this.#sessions.has(key)) {
-      const rows = { live: new Map(), gone: new Map(), places: new Map(), last: 0 };
-      this.#sessions.set(key, { state, createdAt: now(), ...rows });
-    }
-    const session = this.#sessions.get(key);
-    if (session !== undefined) session.updatedAt = now();
-    return session;
-  }
-
+  /** Returns a copy, as a database does. */
   find(key) {
-    return this.#sessions.get(key);
+    const session = this.#sessions.get(key);
+    return session && { ...session, rows: session.rows, messages: session.messages };
   }
 
   list() {
-    return Array.from(this.#sessions.values(), (session) => ({ ...session, messages: session.live.size }));
+    return Array.from(this.#sessions.values(), (session) => ({
+      ...session,
+      messages: session.messages.length,
+    }));
   }
 
-  save(key, state) {
-    this.#sessions.get(key).state = state;
+  add(key, state, message, max, change) {
+    const session = this.#open(key, state);
+    return session.add(message) > max ? change(session) : undefined;
   }
 
-  rows(key, areGone = false) {
-    const { live, gone } = this.#sessions.get(key);
-    return [...(areGone ? gone : live).values()].sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
-  }
-
-  size(key, id) {
-    const { live, places, last } = this.#sessions.get(key);
-    return { messages: live.size, next: last + 1, isKnown: places.has(id) };
-  }
-
-  put(key, position, id, message) {
-    const session = this.#sessions.get(key);
-    const rows = position < 0 ? session.gone : session.live;
-    session.places.delete(rows.get(position)?.id);
-    rows.set(position, { position, id, message });
-    session.places.set(id, position);
-    session.last = Math.max(session.last, Math.abs(position));
-  }
-
-  remove(key, id) {
-    const { live, gone, places } = this.#sessions.get(key);
-    live.delete(places.get(id));
-    gone.delete(places.get(id));
-    places.delete(id);
+  change(key, state, change) {
+    const session = this.#open(key, state);
+    return session && change(session);
   }
 
   clear(key) {
     this.#sessions.delete(key);
+  }
+
+  #open(key, state) {
+    if (state !== undefined && !this.#sessions.has(key))
+      this.#sessions.set(key, new Session({ state, createdAt: now() }));
+    const session = this.#sessions.get(key);
+    if (session !== undefined) Object.assign(session, { updatedAt: now(), changes: [] });
+    return session;
   }
 }
 
