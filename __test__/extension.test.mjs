@@ -177,7 +177,7 @@ test("each wrong setting is told with the nearest right one and what is in force
     ],
     [
       { protectPaths: "PLAN.md" },
-      /protectPaths is "PLAN.md"; it must be an array of path patterns.* In force: protectPaths \[\]/,
+      /protectPaths is "PLAN.md"; it must be an array of strings\. In force: protectPaths \[\]/,
     ],
     [
       { compactionModel: 7, persistEdits: "yes" },
@@ -219,9 +219,9 @@ test("the schema that ships knows every setting, as contract.json and index.d.ts
 
 test("settings files that are none are told, and the session goes on", async () => {
   for (const [settings, told] of [
-    [{ strata: 7 }, /the key "strata" in .* must be an object, not 7\./],
-    ["{ not json", /is not JSON, so it sets nothing\./],
-    ["[]", /must be an object, not an array\./],
+    [{ strata: 7 }, /the key "strata" in .* must be a JSON object; it sets nothing\./],
+    ["{ not json", /settings\.json must be a JSON object; it sets nothing\./],
+    ["[]", /settings\.json must be a JSON object; it sets nothing\./],
   ]) {
     const { sent, notices } = await withSettings(settings, {}, () => runPi(installed));
     assert.equal(sent.length, CALLS + 1);

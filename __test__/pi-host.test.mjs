@@ -76,7 +76,7 @@ test("/strata show names every row, also answers without a word", async () => {
 
 test("the catalogue's prices, window and steps are the hook's", () => {
   const terms = (model, env = {}) => {
-    const { contextWindow, cache, maxPromptTokens } = termsOf(model, { enabled: false }, env);
+    const { contextWindow, cache, maxPromptTokens } = termsOf(model, { enabled: false }, { env });
     return { contextWindow, cache, maxPromptTokens };
   };
   const near = (value) => Number(value.toPrecision(6));

@@ -9,7 +9,7 @@ import { mock, test } from "node:test";
 import { countTokens } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createExtension } from "../pi-extension/index.mjs";
-import { Record } from "../pi-extension/record.mjs";
+import { recordOf } from "../pi-extension/record.mjs";
 import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
 import { uncompacted } from "./support/recordings.mjs";
@@ -166,7 +166,7 @@ test("a pause that the cache outlives ends no stretch of calls", async () => {
   const event = { action: "warm", warmCost: 0.05, missCost: 1, continuationProbability: 0.6 };
   const letsCool = (ttlSeconds) => {
     const cache = { read: 0.1, write: 2, ttlSeconds };
-    return paysToLetCool(event, { messages }, { contextWindow: 200_000, cache });
+    return paysToLetCool(event, messages, { contextWindow: 200_000, cache });
   };
   assert.equal(await letsCool(300), false, "each stretch was one call long");
   assert.equal(await letsCool(3_600), true, "all calls were one stretch");
@@ -183,11 +183,11 @@ test("a refresh for another model keeps nothing warm, and one without a time is 
     { type: "usage", kind: "cache_warm", provider: MODEL.provider, model: MODEL.id, timestamp: "soon" },
     null,
   );
-  const record = new Record(pi.ctx);
+  const record = recordOf(pi.ctx.sessionManager);
   assert.deepEqual(record.cacheTimes(), { warmedAt: [at + 280_000], coldAt: [] });
   assert.ok(
     Math.abs(record.dollars() - pi.dollars - 0.2) < 1e-9,
     "what pi paid is in its footer, whatever it was for",
   );
-  assert.deepEqual(new Record({}).cacheTimes(), { warmedAt: [], coldAt: [] });
+  assert.deepEqual(recordOf().cacheTimes(), { warmedAt: [], coldAt: [] });
 });

@@ -1,7 +1,7 @@
-// The commands after `/strata`, and what each does. The panel itself is in panel.mjs.
+// The commands after `/strata`, and what each does.
 
-import { whole } from "../lib/cli/numbers.mjs";
-import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
+import { cutsOf } from "./cuts.mjs";
+import { NO_REQUEST, panelText, statusText } from "./panel.mjs";
 import { read, table } from "./screen.mjs";
 import { switchOff } from "./settings.mjs";
 
@@ -10,18 +10,19 @@ const PAGE_ROWS = 40;
 /** Most UTF-16 units of an original that a notice shows, if there is no screen to read it on. */
 const MAX_SHOWN_UNITS = 20_000;
 
-/** Each word after `/strata` with its description. `run` returns what the user is told, as `[kind, text]`. */
+/** Each word after `/strata`: its description, and a function that returns what the user is told. */
 const COMMANDS = {
-  show: { says: "lists what was cut; /strata show 3 opens the third", run: show },
-  now: { says: "cuts before the next request, as on a cold cache: for the end of a task", run: now },
-  status: {
-    says: "lists every option in force and where it comes from",
-    run: ({ session }) => ["info", session.status()],
-  },
-  pause: { says: "sends requests whole, until /strata resume", run: pause },
-  resume: { says: "edits requests again", run: resume },
-  off: { says: "the same for every session to come, until /strata on", run: pause },
-  on: { says: "edits requests again, in every session", run: resume },
+  "": ["shows the last request, what was cut and why", panelText],
+  show: ["lists what was cut; /strata show 3 opens the third", show],
+  now: [
+    "cuts before the next request, as on a cold cache: for the end of a task",
+    (session) => session.cut(),
+  ],
+  status: ["lists every option in force and where it comes from", statusText],
+  pause: ["sends requests whole, until /strata resume", switchEdits],
+  resume: ["edits requests again", switchEdits],
+  off: ["the same for every session to come, until /strata on", switchEdits],
+  on: ["edits requests again, in every session", switchEdits],
 };
 /** Confirmation of each switch. */
 const SWITCHED = {
@@ -30,85 +31,73 @@ const SWITCHED = {
   off: "pi-strata is off, in later sessions too, until /strata on.",
   on: "pi-strata is on.",
 };
-export const DESCRIPTION = `what the context holds, what was cut and why; ${Object.keys(COMMANDS).join(", ")}`;
+export const DESCRIPTION = `what the context holds, what was cut and why; ${Object.keys(COMMANDS).slice(1).join(", ")}`;
 
 /** A complete word gets no completion: else Enter takes it, and only a second Enter runs the command. */
 export function completions(prefix) {
   return Object.entries(COMMANDS)
     .filter(([name]) => name.startsWith(prefix) && name !== prefix)
-    .map(([name, { says }]) => ({ value: name, label: name, description: says }));
+    .map(([name, [description]]) => ({ value: name, label: name, description }));
 }
 
-/** Runs one command of `session`; returns what the user is told, as `[kind, text]`. */
-export async function answer(argument, session, ctx, pi) {
-  const [word, what] = argument.split(/\s+/);
-  if (word === "") return ["info", await session.panel()];
-  if (Object.hasOwn(COMMANDS, word)) return COMMANDS[word].run({ word, what, session, ctx, pi });
-  const names = Object.keys(COMMANDS).map((name) => `, /strata ${name}`);
-  return ["warning", `There is /strata${names.join("")}.`];
+/** Runs one command of `session` and shows its answer: a text for information, or `{ warning }`. */
+export async function runCommand(session, argument) {
+  const [word, what] = argument.trim().split(/\s+/);
+  const [, run] = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : ["", unknown];
+  try {
+    const told = await run(session, what, word);
+    if (told?.warning !== undefined) session.tell(told.warning, "warning");
+    else if (told !== undefined) session.tell(told);
+  } catch (error) {
+    session.tell(`pi-strata: ${error.message}`, "warning");
+  }
 }
 
-async function pause({ word, session }) {
-  if (word === "off") switchOff(true);
-  session.pause(true);
-  const warning = await session.wholeWarning();
-  return warning === undefined ? ["info", SWITCHED[word]] : ["warning", `${SWITCHED[word]} ${warning}`];
+function unknown() {
+  const names = Object.keys(COMMANDS).map((name) => `/strata ${name}`.trim());
+  return { warning: `There is ${names.join(", ")}.` };
 }
 
-function resume({ word, session }) {
-  if (word === "on") switchOff(false);
-  session.pause(false);
-  return ["info", SWITCHED[word]];
+async function switchEdits(session, _what, word) {
+  const isPaused = word === "pause" || word === "off";
+  if (word === "on" || word === "off") switchOff(isPaused);
+  session.pause(isPaused);
+  const warning = isPaused ? await session.wholeWarning() : undefined;
+  return warning === undefined ? SWITCHED[word] : { warning: `${SWITCHED[word]} ${warning}` };
 }
 
-/** Notes the time in the session file, so that a restarted process decides the same. */
-async function now({ session, pi }) {
-  const cutAt = Date.now();
-  const told = await session.cut(cutAt);
-  pi.appendEntry?.(OWN_TYPE, { cutAt });
-  return ["info", told];
-}
-
-async function show({ what, session, ctx }) {
-  const cuts = await session.cuts();
-  if (cuts === undefined) return ["info", "pi-strata has seen no request of this session yet."];
-  if (cuts.length === 0) return ["info", "Nothing is cut."];
+async function show(session, what) {
+  const { messages } = await session.latest();
+  if (messages.length === 0) return NO_REQUEST;
+  const cuts = await cutsOf(session);
+  if (cuts.length === 0) return "Nothing is cut.";
   const range = /^(\d+)-(\d+)$/.exec(what ?? "");
-  if (what === undefined || range !== null) return ["info", page(cuts, range)];
+  if (what === undefined || range !== null) return page(cuts, range?.slice(1).map(Number));
   const cut = cuts.find(({ nth, handle }) => String(nth) === what || handle === what);
-  if (cut === undefined) return ["warning", `There is no cut ${what.slice(0, 40)}; /strata show lists them.`];
+  if (cut === undefined) return { warning: `There is no cut ${what.slice(0, 40)}; /strata show lists them.` };
   const title = `${cut.subject}: ${cut.done}, ${cut.reason}`;
-  if (ctx.hasUI && (await read(ctx.ui, title, cut.text))) return undefined;
+  const { hasUI, ui } = session.ctx;
+  if (hasUI && (await read(ui, title, cut.text))) return undefined;
   const isLong = cut.text.length > MAX_SHOWN_UNITS;
-  return ["info", `${title}\n\n${isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text}`];
+  return `${title}\n\n${isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text}`;
 }
 
-/** One page of cuts: a range of rows, or the newest ones. */
-function page(cuts, range) {
-  const [, from = cuts.length - PAGE_ROWS + 1, to = cuts.length] = range?.map(Number) ?? [];
+/** A page of cuts, by default the newest ones. */
+function page(cuts, [from, to] = [cuts.length - PAGE_ROWS + 1, cuts.length]) {
   const rows = cuts.filter(({ nth }) => nth >= from && nth <= to);
   if (rows.length === 0) return `There are ${cuts.length} cuts; /strata show lists the newest.`;
   const [first, last] = [rows[0].nth, rows.at(-1).nth];
-  const others = pagesBeside(first, last, cuts.length).map((name) => `/strata show ${name}`);
-  const cells = rows.map(({ nth, subject, done, tokensSaved, handle = "" }) => [
-    String(nth),
-    subject,
-    done,
-    whole(tokensSaved),
-    handle,
-  ]);
+  const others = [
+    [Math.max(1, first - PAGE_ROWS), first - 1],
+    [last + 1, Math.min(cuts.length, last + PAGE_ROWS)],
+  ]
+    .filter(([start, end]) => start <= end)
+    .map(([start, end]) => `/strata show ${start}-${end}`);
+  const cells = rows.map(({ nth, subject, done, saved, handle = "" }) => [nth, subject, done, saved, handle]);
   return [
     ...table(["cut", " file or command", " what was done", "saved", "handle"], cells),
     "",
     `Cuts ${first} to ${last} of ${cuts.length}, oldest first.${others.length > 0 ? ` More: ${others.join(", ")}.` : ""}`,
     `/strata show ${last} opens one at its top; /strata show and a handle does so, too.`,
   ].join("\n");
-}
-
-/** The ranges before and after a page. */
-function pagesBeside(first, last, count) {
-  const pages = [];
-  if (first > 1) pages.push(`${Math.max(1, first - PAGE_ROWS)}-${first - 1}`);
-  if (last < count) pages.push(`${last + 1}-${Math.min(count, last + PAGE_ROWS)}`);
-  return pages;
 }

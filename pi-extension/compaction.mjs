@@ -1,23 +1,21 @@
 // pi's own compaction, branch summaries, forks and session file. pi works on its uncut list, so it would compact although the
 // request fits, and summarise what the model no longer sees.
 
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import strata from "../index.js";
 
 /** pi under its two names. */
-const HOSTS = [
-  () => import("@earendil-works/pi-coding-agent"),
-  () => import("@mariozechner/pi-coding-agent"),
-];
-
+const PACKAGES = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
 /** With these options nothing is old. Without reported usage the layers act on age alone, not on size. */
 const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
-/** Prices without a cache. */
-const NO_CACHE = { read: 1, write: 1 };
+/** No cache holds a fork, so one cut is enough. */
+const FORK_TERMS = { contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: { read: 1, write: 1 } };
 /** Longest time in ms from the user's prompt to pi's check before it is sent. */
 const PROMPT_MS = 1_000;
+
+/** Identifies a message by what an edit keeps: pi hands over copies. */
+const keyOf = ({ role, timestamp, toolCallId }) => `${role} ${timestamp} ${toolCallId ?? ""}`;
 
 /**
  * True if pi compacts because its uncut list is long; false if the user asked for it or the provider refused a request. pi before
@@ -33,56 +31,46 @@ export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
 /** Shrinks messages to at most `tokens`, for a fork that another model continues. */
 export async function shrink(messages, tokens, options = {}) {
   let before = 0;
-  const onEvent = (event) => {
-    if (event.type === "transformed") before = event.tokensBefore;
-    options.onEvent?.(event);
-  };
-  // No cache holds the fork, so one cut is enough.
-  const terms = { contextWindow: tokens, contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: NO_CACHE };
+  const hasUsage = messages.some(({ usage }) => usage !== undefined);
   const sent = await strata.createTransformContext({
     marker: "auto",
-    ...(messages.some(({ usage }) => usage !== undefined) ? {} : NOTHING_IS_OLD),
+    ...(!hasUsage && NOTHING_IS_OLD),
     ...options,
-    ...terms,
-    onEvent,
+    ...FORK_TERMS,
+    contextWindow: tokens,
+    onEvent(event) {
+      if (event.type === "transformed") before = event.tokensBefore;
+      options.onEvent?.(event);
+    },
   })(messages);
   return before > tokens ? sent : messages;
 }
 
-/** Returns a function from a message of pi's to `{ message }`, its sent form; undefined if it was left out. */
+/** Returns a function from a message of pi's to its sent form; undefined if it was left out. */
 export function sentOf({ messages, sent }) {
-  const found = new Map();
-  let next = 0;
-  for (const message of messages) {
-    const key = keyOf(message);
-    const isSent = next < sent.length && (sent[next] === message || keyOf(sent[next]) === key);
-    // Messages with one key cannot be told apart, so they stay as they are.
-    if (found.has(key)) found.set(key, { is: "alike" });
-    else found.set(key, { is: isSent ? "sent" : "left out", message: isSent ? sent[next] : undefined });
-    if (isSent) next += 1;
+  const forms = new Map();
+  // Messages with one key cannot be told apart, so they stay as they are.
+  const alike = new Set();
+  for (const key of messages.map(keyOf)) {
+    if (forms.has(key)) alike.add(key);
+    forms.set(key, undefined);
   }
+  for (const message of sent) forms.set(keyOf(message), message);
   return (message) => {
-    const known = found.get(keyOf(message));
-    return known === undefined || known.is === "alike" ? { message } : known;
+    const key = keyOf(message);
+    return forms.has(key) && !alike.has(key) ? forms.get(key) : message;
   };
-}
-
-/** Identifies a message by what an edit keeps: pi hands over copies. */
-function keyOf({ role, timestamp, toolCallId } = {}) {
-  return `${role} ${timestamp} ${toolCallId ?? ""}`;
 }
 
 /**
  * Replaces, in pi's preparation, the messages to summarise by their sent forms. pi then goes on with its own prompt and model,
  * and keeps the messages that it chose.
  */
-export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, sent) {
-  for (const list of [messagesToSummarize, turnPrefixMessages]) {
-    replace(list, (message) => sent(message).message);
-  }
+export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, seen) {
+  for (const list of [messagesToSummarize, turnPrefixMessages]) replace(list, seen);
   replace(entriesToSummarize, (entry) => {
     if (entry?.type !== "message") return entry;
-    const { message } = sent(entry.message);
+    const message = seen(entry.message);
     return message === entry.message ? entry : message && { ...entry, message };
   });
 }
@@ -101,25 +89,18 @@ export async function compactBy(name, { preparation, customInstructions, signal 
   if (model === undefined) throw new Error(`pi knows no model ${name}`);
   const auth = await modelRegistry.getApiKeyAndHeaders(model);
   if (auth?.ok === false) throw new Error(`no key for ${name}`);
-  const { compact } = await importHost();
-  return compact(
-    preparation,
-    model,
-    auth?.apiKey,
-    auth?.headers,
-    customInstructions,
-    signal,
-    undefined,
-    undefined,
-    auth?.env,
-  );
+  const { apiKey, headers, env } = auth ?? {};
+  const unset = [undefined, undefined];
+  const { compact } = await importPi();
+  return compact(preparation, model, apiKey, headers, customInstructions, signal, ...unset, env);
 }
 
 /** Imports pi's own package: the one beside this package if a program embeds pi, else the one that was started. */
-async function importHost() {
-  for (const load of [...HOSTS, importStarted]) {
+async function importPi() {
+  const started = realpathSync(process.argv[1] ?? "").replace(/([\\/]dist)[\\/].*/, "$1/index.js");
+  for (const place of [...PACKAGES, pathToFileURL(started).href]) {
     try {
-      return await load();
+      return await import(place);
     } catch {
       // Try the next place.
     }
@@ -127,25 +108,13 @@ async function importHost() {
   throw new Error("pi's own package cannot be imported from here");
 }
 
-/** The package that the running script belongs to, by the entry point that its manifest names. */
-function importStarted() {
-  let folder = dirname(realpathSync(process.argv[1]));
-  while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
-  const { main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  return import(pathToFileURL(join(folder, main)).href);
-}
-
 /** Drafts of pi's `context_edit` entries for what was edited since they were last written. */
-export function contextEdits(contextEntries, sent) {
-  const drafts = [];
-  for (const { sourceEntry, messages } of contextEntries ?? []) {
-    if (sourceEntry?.type !== "message" || messages?.length !== 1) continue;
-    const [message] = messages;
-    const { message: seen } = sent(message);
-    if (seen === undefined)
-      drafts.push({ type: "context_edit", targetId: sourceEntry.id, replacement: null });
-    else if (JSON.stringify(seen.content) !== JSON.stringify(message.content))
-      drafts.push({ type: "context_edit", targetId: sourceEntry.id, replacement: { content: seen.content } });
-  }
-  return drafts;
+export function contextEdits(contextEntries = [], seen) {
+  return contextEntries
+    .filter(({ sourceEntry, messages }) => sourceEntry?.type === "message" && messages?.length === 1)
+    .map(({ sourceEntry, messages: [message] }) => [sourceEntry.id, message.content, seen(message)?.content])
+    .filter(([, held, content]) => JSON.stringify(held) !== JSON.stringify(content))
+    .map(([targetId, , content]) => {
+      return { type: "context_edit", targetId, replacement: content === undefined ? null : { content } };
+    });
 }

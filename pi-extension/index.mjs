@@ -3,47 +3,52 @@
 // more.
 
 import strata from "../index.js";
-import { answer, completions, DESCRIPTION } from "./commands.mjs";
+import { completions, DESCRIPTION, runCommand } from "./commands.mjs";
 import { shrink } from "./compaction.mjs";
-import { Session, statusLine } from "./session.mjs";
+import { statusLine } from "./panel.mjs";
+import { Session } from "./session.mjs";
 
 export { shrink, statusLine };
+
+/**
+ * Events of pi, each with the method of the session that answers it unless it is paused. Older versions of pi never send the
+ * last two.
+ */
+const EVENTS = {
+  context: "transform",
+  input: "prompted",
+  session_before_compact: "beforeCompact",
+  session_before_tree: "beforeTree",
+  cache_warming_decision: "warming",
+  agent_before_settle: "persist",
+};
 
 /** An extension with these options of the hook, on top of the user's settings. The model's terms come from pi's catalogue. */
 export function createExtension(options = {}) {
   return function piStrata(pi) {
     // Options in code are checked at once; the user's settings are checked when a session starts.
     strata.createTransformContext(options);
-    const session = new Session(options, pi.registerTool?.bind(pi));
-    const on = (event, handler) => pi.on(event, (...args) => untilStale(args[1], () => handler(...args)));
-    on("session_start", (_event, ctx) => session.start(ctx));
-    on("context", async ({ messages }, ctx) => {
-      const sent = await session.transform(messages, ctx);
-      return sent === undefined ? undefined : { messages: sent };
+    let session;
+    const current = (ctx) => {
+      session ??= new Session(options, pi, ctx);
+      session.take(ctx);
+      return session;
+    };
+    const on = (name, handler) =>
+      pi.on(name, (event, ctx) => untilStale(ctx, () => handler(current(ctx), event)));
+    // Another session may be in another folder, with other settings.
+    pi.on("session_start", (_event, ctx) => {
+      session = new Session(options, pi, ctx);
     });
-    on("input", () => session.prompted());
-    on("session_before_compact", (event, ctx) => session.beforeCompact(event, ctx));
-    on("session_before_tree", (event, ctx) => session.beforeTree(event, ctx));
-    // Older versions of pi never send these events.
-    on("cache_warming_decision", (event, ctx) => session.warming(event, ctx));
-    on("agent_before_settle", (event) => session.persist(event));
-    on("session_shutdown", (_event, ctx) => session.show(ctx, undefined));
+    for (const [name, method] of Object.entries(EVENTS))
+      on(name, (active, event) => (active.isPaused ? undefined : active[method](event)));
+    on("session_shutdown", (active) => active.show(undefined));
     pi.registerCommand?.("strata", {
       description: DESCRIPTION,
       getArgumentCompletions: completions,
-      handler: (argument, ctx) => untilStale(ctx, () => run(argument, session, ctx, pi)),
+      handler: (argument, ctx) => untilStale(ctx, () => runCommand(current(ctx), argument)),
     });
   };
-}
-
-async function run(argument, session, ctx, pi) {
-  session.take(ctx);
-  try {
-    const told = await answer(argument.trim(), session, ctx, pi);
-    if (told !== undefined) session.tell(ctx, told[1], told[0]);
-  } catch (error) {
-    session.tell(ctx, `pi-strata: ${error.message}`, "warning");
-  }
 }
 
 /**
@@ -54,17 +59,12 @@ async function untilStale(ctx, handler) {
   try {
     return await handler();
   } catch (error) {
-    if (isStale(ctx)) return undefined;
+    try {
+      void ctx.cwd;
+    } catch {
+      return undefined;
+    }
     throw error;
-  }
-}
-
-function isStale(ctx) {
-  try {
-    void ctx?.cwd;
-    return false;
-  } catch {
-    return true;
   }
 }
 

@@ -1,12 +1,11 @@
 // Settings of the hook that follow from the model in use: its window and prices in pi's catalogue, and the size above which
-// pi compacts. What the catalogue omits is learned by the hook.
+// pi compacts. The hook learns what the catalogue omits.
 
 import strata from "../index.js";
-import { whole } from "../lib/cli/numbers.mjs";
 import contract from "../lib/contract.js";
 
 /** Share of a size that requests stay below: 95 of 100 estimates of a prompt are off by 0.4 % at most. */
-const MARGIN = 0.98;
+export const MARGIN = 0.98;
 /** Tokens that a call adds to the context, the mean of 1,745 calls in seven recorded sessions. */
 const TOKENS_PER_CALL = 900;
 /** Default of pi's `compaction.reserveTokens`. */
@@ -28,31 +27,33 @@ const READ_RANGE = [0.001, 1];
 const WRITE_RANGE = [0.5, 3];
 
 /**
- * The hook's settings for a model of pi's, `{ contextWindow, cache, maxPromptTokens, source, compactsAbove, declines, notes }`:
- * `source` names what sets `maxPromptTokens`, `compactsAbove` is the size above which pi compacts, `declines` is true if that
- * leaves too little of the window, and `notes` are sentences about all of it.
+ * The hook's settings for a model of pi's: `contextWindow`, `cache`, `maxPromptTokens` with its `source`, and the price `step`
+ * behind it. pi compacts above `compactsAbove`; `declines` is true if that leaves too little of the window. `limit` is the
+ * window that the server named in a refusal.
  */
-export function termsOf(model, compaction, env = process.env) {
-  const contextWindow = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
-  const prices = priceTerms(model, contextWindow, env);
-  const compactsAbove = triggerOf(model, contextWindow, compaction);
-  const declines = compactsAbove < LEAST_SHARE * contextWindow;
-  const belowPi = declines ? undefined : MARGIN * compactsAbove - TOKENS_PER_CALL;
-  const [source, limit] = [
-    ["a price step", prices.step && MARGIN * prices.step.above],
-    ["pi's compaction", belowPi],
-  ].reduce((least, next) => (next[1] < (least[1] ?? Number.POSITIVE_INFINITY) ? next : least), []);
-  const notes = [prices.note];
-  if (compactsAbove !== undefined && !declines)
-    notes.push(`pi compacts above ${whole(compactsAbove)} tokens; requests stay below that.`);
+export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, env = process.env } = {}) {
+  const catalogued = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
+  const { cache, steps, hasOddSteps } = pricesOf(model ?? {}, env);
+  const step = steps.find(({ above, factor }) => above < catalogued && paysToStayBelow(above, factor, cache));
+  const compactsAbove = triggerOf(model, catalogued, compaction);
+  const declines = compactsAbove < LEAST_SHARE * catalogued;
+  const [most] = [
+    { source: "a price step", tokens: MARGIN * step?.above },
+    { source: "pi's compaction", tokens: declines ? 0 : MARGIN * compactsAbove - TOKENS_PER_CALL },
+  ]
+    .filter(({ tokens }) => isAmount(tokens))
+    .sort((a, b) => a.tokens - b.tokens);
   return {
-    contextWindow,
-    cache: prices.cache,
-    maxPromptTokens: limit && Math.floor(limit),
-    source,
+    catalogued,
+    contextWindow: Math.min(catalogued, limit),
+    windowSource: limit < catalogued ? "a refusal" : "pi's catalogue",
+    cache,
+    step,
+    hasOddSteps,
+    maxPromptTokens: most && Math.floor(most.tokens),
+    source: most?.source,
     compactsAbove,
     declines,
-    notes,
   };
 }
 
@@ -64,65 +65,35 @@ function triggerOf(model, contextWindow, compaction = {}) {
   return contextWindow - (given ?? PI_RESERVE_TOKENS);
 }
 
-/** Most tokens of a request that leaves room for the answer: the window less what the hook keeps free. */
-export function roomOf(contextWindow, reserveTokens) {
+/** Most tokens of a request: the window less what the hook keeps free for the answer, and no more than pi leaves alone. */
+export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens) {
   const usual = Math.min(contract.hookOptions.reserveTokens.default, MAX_RESERVED_SHARE * contextWindow);
-  return contextWindow - (reserveTokens ?? usual);
+  const room = contextWindow - (reserveTokens ?? usual);
+  return declines || compactsAbove === undefined ? room : Math.min(room, compactsAbove);
 }
 
-/** What the catalogue's prices say: `{ cache, step, note }`. */
-function priceTerms(model, contextWindow, env) {
-  const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
-  const prices = pricesOf(model?.cost);
-  if (prices === undefined)
-    return { note: `Prices of ${name}: pi's catalogue names none; they are learned from the bills.` };
-  const cache = { read: prices.read, write: prices.write, ...livesLong(model, env) };
-  const { steps, isOdd } = stepsOf(model.cost, prices.read);
-  const step = steps.find(
-    ({ above, factor }) => above < contextWindow && paysToStayBelow(above, factor, cache),
-  );
-  const parts = [
-    `Prices of ${name}: $${model.cost.input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`,
-    step &&
-      `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
-    isOdd && "some of its price steps are no prices and are ignored",
-  ];
-  return { cache, step, note: `${parts.filter(Boolean).join("; ")}.` };
-}
-
-/** Prices as shares of the input's price; undefined without one. A missing price counts as the input's. */
-function pricesOf(cost) {
-  if (!isAmount(cost?.input)) return undefined;
+/** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
+function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
   const share = (price, [least, most]) => {
     const relative = price / cost.input;
     return relative >= least && relative <= most ? relative : undefined;
   };
-  const read = share(cost.cacheRead, READ_RANGE);
-  return read && { read, write: Math.max(1, share(cost.cacheWrite, WRITE_RANGE) ?? 1) };
-}
-
-/** The lifetime that pi asks for, and its price. */
-function livesLong({ api, promptCache, cost }, { PI_CACHE_RETENTION }) {
+  const read = isAmount(cost?.input) ? share(cost.cacheRead, READ_RANGE) : undefined;
+  if (read === undefined) return { steps: [] };
   const isLong = PI_CACHE_RETENTION === "long";
   const named = isLong ? (promptCache?.long ?? LONG_SECONDS[api]) : promptCache?.short;
   const ttlSeconds = isAmount(named) ? named : undefined;
-  const isDear = isLong && ttlSeconds !== undefined && cost.cacheWrite > cost.input;
-  return { ttlSeconds, ...(isDear && api !== "openai-responses" && { write: HOUR_WRITE }) };
-}
-
-/** Sizes above which a request costs more, smallest first, each with its factor. */
-function stepsOf({ input, cacheRead, tiers }, read) {
-  const given = Array.isArray(tiers) ? tiers : [];
-  const steps = given
+  const isDear = isLong && ttlSeconds && cost.cacheWrite > cost.input && api !== "openai-responses";
+  const write = isDear ? HOUR_WRITE : Math.max(1, share(cost.cacheWrite, WRITE_RANGE) ?? 1);
+  const tiers = [cost.tiers ?? []].flat();
+  const steps = tiers
     .filter((tier) => isAmount(tier?.inputTokensAbove) && isAmount(tier.input))
-    .map((tier) => {
-      const base = read * input;
-      const held =
-        isAmount(tier.cacheRead) && isAmount(cacheRead) ? tier.cacheRead / base : tier.input / input;
-      return { above: tier.inputTokensAbove, factor: held };
-    })
+    .map(({ inputTokensAbove, input, cacheRead }) => ({
+      above: inputTokensAbove,
+      factor: isAmount(cacheRead) ? cacheRead / cost.cacheRead : input / cost.input,
+    }))
     .sort((a, b) => a.above - b.above);
-  return { steps, isOdd: steps.length < given.length || (tiers !== undefined && !Array.isArray(tiers)) };
+  return { cache: { read, write, ttlSeconds }, steps, hasOddSteps: steps.length < tiers.length };
 }
 
 /** True if reading the whole context above the step costs more extra than rewriting what one call adds below it. */
@@ -130,10 +101,4 @@ function paysToStayBelow(above, factor, { read, write }) {
   return (factor - 1) * read * above > (write - read) * TOKENS_PER_CALL;
 }
 
-function isAmount(value) {
-  return typeof value === "number" && Number.isFinite(value) && value > 0;
-}
-
-function round(value) {
-  return Number(value.toPrecision(3));
-}
+const isAmount = (value) => Number.isFinite(value) && value > 0;

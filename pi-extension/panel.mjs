@@ -1,12 +1,14 @@
-// The texts of `/strata` and `/strata status`: what a request held, what was edited and why, what the session has cost, and
-// which options are in force. Numbers and names only, never text of the conversation.
+// The status line, and the texts of `/strata` and `/strata status`: what a request held, what was edited and why, what the
+// session has cost, and which options are in force. Numbers and names only, never text of the conversation.
 
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
-import contract from "../lib/contract.js";
+import { ledger } from "../lib/tools/ledger.js";
+import { MARGIN } from "./model.mjs";
 import { table } from "./screen.mjs";
-import { defaultOf, OWN_SETTINGS, shown } from "./settings.mjs";
+import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 
+export const NO_REQUEST = "pi-strata has seen no request of this session yet.";
 /** The row that a message's tokens count in, by its role. */
 const KINDS = {
   system: "system prompt",
@@ -18,7 +20,6 @@ const KINDS = {
 const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
 /** Name of the tokens that the provider counts beside the messages: its prompt, the tools and its framing. */
 const REST = "prompt and tools";
-
 export const ACTIONS = {
   keepLines: "some lines kept",
   summarize: "shortened",
@@ -29,7 +30,6 @@ export const ACTIONS = {
   truncate: "cut to its ends",
   moveAfter: "moved behind the results",
 };
-
 /** Causes of cache misses in words. */
 const CAUSES = {
   hook: "for an edit",
@@ -40,135 +40,146 @@ const CAUSES = {
 };
 /** Smaller savings are not mentioned. */
 const LEAST_DOLLARS = 0.001;
-/** Options without a value to show. */
-const UNSHOWN = ["onEvent"];
 /** Words for options without a value. */
 const WITHOUT_VALUE = {
   overheadTokens: "learned",
-  cache: "learned",
   keep: "instructions, plans, memory",
   compactionModel: "the model in use",
 };
-/** Options that pi's model and session decide: how each is read, and where it comes from. */
+/** Options that pi's model and session decide, each with its value and its source. */
 const FROM_PI = {
-  contextWindow: ({ terms }) => [terms.contextWindow, terms.isLearned ? "a refusal" : "pi's catalogue"],
+  contextWindow: ({ terms }) => [terms.contextWindow, terms.windowSource],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
-  warmedAt: ({ times }) => [times.warmedAt.length, "pi's session file"],
-  coldAt: ({ times }) => [times.coldAt.length, "pi's session file"],
+  warmedAt: ({ times: { warmedAt } }) => [warmedAt.length, "pi's session file"],
+  coldAt: ({ times: { coldAt } }) => [coldAt.length, "pi's session file"],
 };
 
-/**
- * The panel of `/strata` for the request `{ messages, sent, isPlanned }` and its dry run. `session` has the rest:
- * `contextWindow`, `isPaused`, its `calls`, the `notes` on the model, the `dollars` pi has counted, the `bill` of the
- * conversation, when pi `warmed` the cache, and the `problems` of the settings.
- */
-export async function panelText({ messages, sent, isPlanned }, explained, session) {
-  const { contextWindow, isPaused, calls, notes, dollars, bill, warmed, problems } = session;
-  const { tokensBefore, tokensAfter, scale, schedule, edits } = explained;
-  const kinds = await tokensByKind(sent, { scale, total: tokensAfter });
-  const share = Math.round((100 * tokensAfter) / contextWindow);
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const round = (value) => Number(value.toPrecision(3));
+const clock = (ms) => new Date(ms).toTimeString().slice(0, 5);
+const thousands = (tokens) => (tokens < 1000 ? `${Math.round(tokens)}` : `${Math.round(tokens / 1000)}k`);
+const problemsOf = ({ settings }) => settings.problems.map((problem) => `Settings: ${problem}`);
+
+/** The effect of a call, in a few characters: `strata 142k → 61k`. */
+export function statusLine({ type, code, tokensBefore, tokensAfter }) {
+  if (type === "failed") return `strata off: ${code}`;
+  const [before, after] = [thousands(tokensBefore), thousands(tokensAfter)];
+  return tokensAfter < tokensBefore && before !== after ? `strata ${before} → ${after}` : `strata ${after}`;
+}
+
+/** The text of `/strata`. */
+export async function panelText(session) {
+  const { messages, sent, isPlanned } = await session.latest();
+  if (messages.length === 0) return [NO_REQUEST, ...problemsOf(session)].join("\n");
+  const explained = await session.explain(messages);
+  const { tokensBefore, tokensAfter, schedule } = explained;
+  const { misses, dollars } = await ledger(messages, session.options);
+  const [counted, window, warmed] = [
+    session.record.dollars(),
+    session.options.contextWindow(),
+    session.times.warmedAt,
+  ];
+  const share = Math.round((100 * tokensAfter) / window);
+  const { count, tokensSaved } = session.calls;
   const holds = isPlanned ? "No request since pi started. The next one would hold" : "The last request held";
   const would = isPlanned ? "would hold" : "would have held";
   return [
-    ...(isPaused ? ["pi-strata is paused; this is the last request it edited."] : []),
-    `${holds} about ${whole(tokensAfter)} tokens, ${share} % of the window of ${whole(contextWindow)}.`,
+    session.isPaused && "pi-strata is paused; this is the last request it edited.",
+    `${holds} about ${whole(tokensAfter)} tokens, ${share} % of the window of ${whole(window)}.`,
     `Unedited it ${would} ${whole(tokensBefore)}. All figures are the provider's tokens, estimated.`,
     "",
-    ...table(["in the request", "tokens", "messages"], kinds.map(cells)),
+    ...table(["in the request", "tokens", "messages"], await contentRows(sent, explained)),
     "",
-    ...(edits.length === 0
-      ? ["Nothing is edited."]
-      : table(
-          ["edited, and why", "tokens saved", "messages"],
-          reasons(messages, edits, tokensBefore - tokensAfter).map(cells),
-        )),
+    ...editLines(messages, explained),
     "",
     `Schedule: ${schedule.mode}; ${schedule.why}.`,
-    ...notes,
-    ...(warmed.length === 0
-      ? []
-      : [`pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`]),
-    `This session: ${dollars > 0 ? `pi has counted $${dollars.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
-    ...billTexts(bill),
-    ...(calls.count === 0
-      ? []
-      : [`Since pi started: ${whole(calls.tokensSaved)} tokens not sent in ${calls.count} calls.`]),
-    ...problems.map(problemText),
-  ].join("\n");
+    priceText(session),
+    compactionText(session),
+    refusalText(session),
+    warmed.length > 0 && `pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`,
+    `This session: ${counted > 0 ? `pi has counted $${counted.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
+    dollars.saved >= LEAST_DOLLARS &&
+      `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
+    missText(misses),
+    count > 0 && `Since pi started: ${whole(tokensSaved)} tokens not sent in ${count} calls.`,
+    ...problemsOf(session),
+  ]
+    .filter((line) => typeof line === "string")
+    .join("\n");
 }
 
 /** The text of `/strata status`: each option, its value and where that comes from. */
 export function statusText(session) {
-  const { isPaused, settings } = session;
-  const names = [...Object.keys(contract.hookOptions), ...Object.keys(OWN_SETTINGS)];
-  const rows = names
-    .filter((name) => !UNSHOWN.includes(name))
-    .map((name) => {
-      const [value, source] = inForce(name, session);
-      return [name, value === undefined ? (WITHOUT_VALUE[name] ?? "none") : shown(value), source];
-    });
+  const rows = SETTINGS.map((name) => {
+    const [value, source] = inForce(name, session);
+    return [name, value === undefined ? (WITHOUT_VALUE[name] ?? "none") : shown(value), source];
+  });
+  const problems = problemsOf(session);
   return [
-    `pi-strata ${strata.status().version} ${isPaused ? "is paused: requests are sent whole" : "edits requests"}.`,
+    `pi-strata ${strata.status().version} ${session.isPaused ? "is paused: requests are sent whole" : "edits requests"}.`,
     "",
     ...table(["option", " value", " from"], rows),
-    ...(settings.problems.length === 0 ? [] : ["", ...settings.problems.map(problemText)]),
+    ...(problems.length === 0 ? [] : ["", ...problems]),
   ].join("\n");
 }
 
 /** The value of an option and its source: the extension's code, the user's settings, pi, or the default. */
-function inForce(name, { settings, given, terms, times }) {
+function inForce(name, session) {
+  const { given, settings } = session;
   if (given[name] !== undefined) return [given[name], "the extension's code"];
-  if (settings.sources[name] !== undefined)
-    return [settings.options[name] ?? settings.own[name], settings.sources[name]];
-  const [value, source] = FROM_PI[name]?.({ terms, times }) ?? [];
+  if (settings.sources[name] !== undefined) return [settings.values[name], settings.sources[name]];
+  const [value, source] = FROM_PI[name]?.(session) ?? [];
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
 }
 
-/** Sentences about the saving and the cache misses; none without a price. */
-function billTexts({ dollars, misses }) {
-  const texts = [];
-  if (dollars.saved >= LEAST_DOLLARS)
-    texts.push(
-      `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
-    );
-  const causes = new Map();
-  for (const { cause } of misses) causes.set(cause, (causes.get(cause) ?? 0) + 1);
-  const told = Array.from(causes, ([cause, count]) => `${count} ${CAUSES[cause]}`).join(", ");
-  if (misses.length > 0) texts.push(`The provider's cache missed ${times(misses.length)}: ${told}.`);
-  return texts;
+function priceText({ ctx: { model }, terms: { cache, step, hasOddSteps } }) {
+  const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
+  if (cache === undefined)
+    return `Prices of ${name}: pi's catalogue names none; they are learned from the bills.`;
+  const parts = [
+    `Prices of ${name}: $${model.cost.input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`,
+    step &&
+      `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
+    hasOddSteps && "some of its price steps are no prices and are ignored",
+  ];
+  return `${parts.filter(Boolean).join("; ")}.`;
 }
 
-export function problemText(problem) {
-  return `Settings: ${problem}`;
+function compactionText({ terms: { compactsAbove, declines }, declined }) {
+  if (compactsAbove === undefined) return undefined;
+  if (!declines && declined === 0)
+    return `pi compacts above ${whole(compactsAbove)} tokens; requests stay below that.`;
+  const why = declines ? ", less than half of the window" : "";
+  return `pi would compact above ${whole(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${times(declined)} so far.`;
 }
 
-function cells([name, tokens, count]) {
-  return [name, whole(tokens), String(count)];
+function refusalText({ terms: { contextWindow, catalogued } }) {
+  if (contextWindow === catalogued) return undefined;
+  return `The server refused a request and named its limit: ${whole(contextWindow)} tokens instead of ${whole(catalogued)}.`;
 }
 
-function clock(ms) {
-  return new Date(ms).toTimeString().slice(0, 5);
-}
-
-/** Rows of `[kind, tokens, messages]`, the largest first, that add up to `total`. */
-async function tokensByKind(messages, { scale, total }) {
-  const parts = new Map();
-  for (const [kind, part] of messages.flatMap(partsOf)) {
-    if (!parts.has(kind)) parts.set(kind, []);
-    parts.get(kind).push(part);
-  }
-  const rows = await Promise.all(
-    Array.from(parts, async ([kind, list]) => [
-      kind,
-      (await strata.countTokensAsync(list)) * scale,
-      list.length,
-    ]),
+function missText(misses) {
+  if (misses.length === 0) return undefined;
+  const causes = Array.from(
+    grouped(misses, ({ cause }) => cause),
+    ([cause, list]) => `${list.length} ${CAUSES[cause]}`,
   );
-  const counted = rows.reduce((sum, [, tokens]) => sum + tokens, 0);
-  if (total > counted) rows.push([REST, total - counted, ""]);
-  else for (const row of rows) row[1] *= total / counted;
-  return rows.sort((a, b) => b[1] - a[1]);
+  return `The provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
+}
+
+/** Rows of the messages by kind; their tokens add up to `tokensAfter`. */
+async function contentRows(messages, { scale, tokensAfter }) {
+  const kinds = grouped(messages.flatMap(partsOf), ([kind]) => kind);
+  const rows = await Promise.all(
+    Array.from(kinds, async ([kind, parts]) => {
+      const tokens = scale * (await strata.countTokensAsync(parts.map(([, part]) => part)));
+      return [kind, tokens, parts.length];
+    }),
+  );
+  const counted = sum(rows.map(([, tokens]) => tokens));
+  if (tokensAfter > counted) return cells([...rows, [REST, tokensAfter - counted, ""]]);
+  return cells(rows, tokensAfter / counted);
 }
 
 /** `[kind, message]` of each part of a message that is counted on its own. */
@@ -176,25 +187,37 @@ function partsOf(message) {
   const { role, content, toolName } = message ?? {};
   if (role === "toolResult") return [[`results of ${toolName}`, message]];
   if (role !== "assistant" || !Array.isArray(content)) return [[KINDS[role] ?? "other", message]];
-  const kinds = new Map();
-  for (const block of content) {
-    const kind = BLOCK_KINDS[block?.type] ?? "other";
-    kinds.set(kind, [...(kinds.get(kind) ?? []), block]);
-  }
+  const kinds = grouped(content, (block) => BLOCK_KINDS[block?.type] ?? "other");
   return Array.from(kinds, ([kind, blocks]) => [kind, { ...message, content: blocks }]);
 }
 
-/** Rows of `[what and why, tokens saved, messages]`, the largest first, that add up to `total`. */
-function reasons(messages, edits, total) {
-  const counted = edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
-  // Edits are in the counter's tokens, the total is in the provider's.
-  const scale = counted > 0 ? total / counted : 1;
-  const rows = new Map();
-  for (const { index, action, reason, tokensSaved } of edits) {
+/** A table of the edits by what and why; its tokens add up to what they save together. */
+function editLines(messages, { edits, tokensBefore, tokensAfter }) {
+  if (edits.length === 0) return ["Nothing is edited."];
+  const kinds = grouped(edits, ({ index, action, reason }) => {
     const { toolName, role } = messages[index] ?? {};
-    const name = `${toolName ?? role}: ${ACTIONS[action] ?? action}, ${reason}`;
-    const [, tokens, count] = rows.get(name) ?? [name, 0, 0];
-    rows.set(name, [name, tokens + tokensSaved * scale, count + 1]);
+    return `${toolName ?? role}: ${ACTIONS[action] ?? action}, ${reason}`;
+  });
+  const saved = (list) => sum(list.map(({ tokensSaved }) => tokensSaved));
+  const rows = Array.from(kinds, ([kind, list]) => [kind, saved(list), list.length]);
+  // Edits are in the counter's tokens, the total is in the provider's.
+  const scale = saved(edits) > 0 ? (tokensBefore - tokensAfter) / saved(edits) : 1;
+  return table(["edited, and why", "tokens saved", "messages"], cells(rows, scale));
+}
+
+/** Rows of `[name, tokens, count]` as texts, the largest first. */
+function cells(rows, scale = 1) {
+  const sorted = rows.toSorted((a, b) => b[1] - a[1]);
+  return sorted.map(([name, tokens, count]) => [name, whole(tokens * scale), count]);
+}
+
+/** The items by key, in the order in which the keys come up. */
+function grouped(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
   }
-  return Array.from(rows.values()).sort((a, b) => b[1] - a[1]);
+  return groups;
 }

@@ -3,57 +3,36 @@
 
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 
-export class Record {
-  #manager;
+/** Entries whose `usage` is part of the bill, beside messages. */
+const BILLED = ["usage", "compaction", "branch_summary"];
 
-  constructor(ctx) {
-    this.#manager = ctx?.sessionManager;
-  }
-
-  /** Every message of the session, those of other branches and from before a compaction too. */
-  messages() {
-    return this.#list("getEntries")
-      .filter(({ type, message }) => type === "message" && message)
-      .map(({ message }) => message);
-  }
-
-  /** The list of the next request without system messages; undefined if pi does not hand it over. */
-  context() {
+/** What pi's session manager holds; nothing while pi shuts down, as it throws then. */
+export function recordOf(manager) {
+  const ask = (name) => {
     try {
-      const manager = this.#manager;
-      const { messages } = manager?.buildSessionProjection?.() ?? manager?.buildSessionContext?.() ?? {};
-      return messages?.filter(({ role }) => role !== "system");
+      return manager?.[name]?.();
     } catch {
       return undefined;
     }
-  }
-
-  /** Dollars that pi has counted for this session, as its footer sums them up. */
-  dollars() {
-    const counted = this.#list("getEntries").map(({ type, message, usage }) => {
-      if (type === "message") return costOf(message?.usage);
-      return ["usage", "compaction", "branch_summary"].includes(type) ? costOf(usage) : 0;
-    });
-    return counted.reduce((sum, cost) => sum + cost, 0);
-  }
-
-  /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
-  cacheTimes() {
-    return cacheTimesOf(this.#list("getBranch"));
-  }
-
-  /** Entries of the session file; none if pi is shutting down, as it throws then. */
-  #list(name) {
-    try {
-      const entries = this.#manager?.[name]?.();
-      return Array.isArray(entries) ? entries.filter(Boolean) : [];
-    } catch {
-      return [];
-    }
-  }
-}
-
-function costOf(usage) {
-  const total = usage?.cost?.total;
-  return Number.isFinite(total) ? total : 0;
+  };
+  const list = (name) => [ask(name) ?? []].flat().filter(Boolean);
+  /** Every message of the session, those of other branches and from before a compaction too. */
+  const messages = () =>
+    list("getEntries").flatMap(({ type, message }) => (type === "message" && message ? [message] : []));
+  return {
+    messages,
+    /** The list of the next request without system messages; empty if pi does not hand it over. */
+    context() {
+      const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
+      return built?.messages?.filter(({ role }) => role !== "system") ?? [];
+    },
+    /** Dollars that pi has counted for this session, as its footer sums them up. */
+    dollars() {
+      const others = list("getEntries").filter(({ type }) => BILLED.includes(type));
+      const costs = [...messages(), ...others].map(({ usage }) => usage?.cost?.total).filter(Number.isFinite);
+      return costs.reduce((sum, cost) => sum + cost, 0);
+    },
+    /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
+    cacheTimes: () => cacheTimesOf(list("getBranch")),
+  };
 }

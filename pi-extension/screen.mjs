@@ -7,30 +7,18 @@ const MARGIN = 2;
 /** Rows of the terminal that the reader leaves to its title, its hint and pi's footer. */
 const READER_MARGIN = 8;
 const LEAST_READER_ROWS = 5;
-/** Keys that turn pages, as in a pager. */
+/** Keys that turn pages, as in a pager: pi's full screen does not pass the page keys on. */
 const PAGE_LETTERS = { pageDown: " ", pageUp: "b" };
 const GAP = "  ";
 
-/** Columns that a notice has. */
-function noticeColumns() {
-  return (process.stdout.columns || USUAL_COLUMNS) - MARGIN;
-}
-
 /** Columns of a line of standard error. */
-export function errorColumns() {
-  return process.stderr.columns || USUAL_COLUMNS;
-}
+export const errorColumns = () => process.stderr.columns || USUAL_COLUMNS;
 
-/** The beginning of a line that has room in `columns`, with an ellipsis where the rest is missing. */
-export function clipped(text, columns) {
+/** The first line of a text, with an ellipsis where the rest is missing or the line is wider than `columns`. */
+export function clipped(text, columns = Number.POSITIVE_INFINITY) {
   const line = printable(text.split("\n", 1)[0]);
-  if (columnsOf(line) <= columns && !text.includes("\n")) return line;
-  let shown = "";
-  for (const letter of line) {
-    if (columnsOf(shown + letter) > columns - 1) break;
-    shown += letter;
-  }
-  return `${shown}…`;
+  const isWhole = columnsOf(line) <= columns && !text.includes("\n");
+  return isWhole ? line : `${pieces(line, columns - 1)[0]}…`;
 }
 
 /** The lines of `text`, each broken where it is wider than `columns`. */
@@ -38,23 +26,30 @@ export function wrapped(text, columns) {
   return text.split("\n").flatMap((line) => wrappedLine(printable(line), columns, pieces));
 }
 
-/** A word in pieces of at most so many columns. */
-function pieces(word, columns) {
+/** A text in pieces of at most so many columns. */
+function pieces(text, columns) {
   const parts = [""];
-  for (const letter of word) {
-    if (columnsOf(parts.at(-1) + letter) > columns) parts.push("");
+  let taken = 0;
+  for (const letter of text) {
+    const own = columnsOf(letter);
+    if (taken + own > columns) {
+      parts.push("");
+      taken = 0;
+    }
     parts[parts.length - 1] += letter;
+    taken += own;
   }
   return parts;
 }
 
 /**
- * Lines of a table whose cells are texts. The first column is to the left, and so is each whose header begins with a space;
- * the others are to the right. The widest columns on the left are clipped where the table is wider than `columns`.
+ * Lines of a table. The first column is to the left, and so is each whose header begins with a space;
+ * the others are to the right. The widest columns on the left are clipped where the table is wider than a notice.
  */
-export function table(header, rows, columns = noticeColumns()) {
+export function table(header, rows) {
+  const columns = (process.stdout.columns || USUAL_COLUMNS) - MARGIN;
   const isLeft = header.map((title, i) => i === 0 || title.startsWith(" "));
-  const lines = [header.map((title) => title.trim()), ...rows];
+  const lines = [header.map((title) => title.trim()), ...rows.map((cells) => cells.map(String))];
   const widths = header.map((_, i) => Math.max(...lines.map((cells) => columnsOf(cells[i]))));
   const needed = () => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
   const widest = () => widths.reduce((best, width, i) => (isLeft[i] && width > widths[best] ? i : best), 0);
@@ -65,71 +60,43 @@ export function table(header, rows, columns = noticeColumns()) {
   });
 }
 
-/**
- * Shows `text` from its top in pi's terminal until the user closes it. Returns false if this pi has no terminal.
- */
+/** Shows `text` from its top in pi's terminal until the user closes it. Returns false if this pi has no terminal. */
 export async function read(ui, title, text) {
   let isShown = false;
   await ui.custom?.((tui, theme, keys, done) => {
     isShown = true;
-    return new Reader({
-      title,
-      text,
-      theme,
-      keys,
-      done,
-      rows: () => tui.terminal?.rows,
-      draw: () => tui.requestRender(),
-    });
+    return reader(title, text.trimEnd(), { tui, theme, keys, done });
   });
   return isShown;
 }
 
 /** A component of pi's terminal: some lines of a text, and keys that move through it. */
-class Reader {
-  #given;
-  #top = 0;
-  #lines = [];
-  #columns;
-
-  constructor(given) {
-    this.#given = given;
-  }
-
-  render(columns) {
-    const { title, text, theme } = this.#given;
-    if (columns !== this.#columns) this.#lines = wrapped(text.trimEnd(), columns - MARGIN);
-    this.#columns = columns;
-    const [from, to] = [this.#top, Math.min(this.#lines.length, this.#top + this.#rows())];
-    const place = `lines ${from + 1} to ${to} of ${this.#lines.length}; space and b turn pages, up and down go by line, escape closes`;
-    return [
-      theme.fg("accent", clipped(` ${title}`, columns)),
-      "",
-      ...this.#lines.slice(from, to).map((line) => ` ${line}`),
-      "",
-      theme.fg("dim", clipped(` ${place}`, columns)),
-    ];
-  }
-
-  handleInput(data) {
-    const { keys, done, draw } = this.#given;
-    // Letters turn pages, too: pi's full screen does not pass the page keys on.
-    const pressed = (name) => data === PAGE_LETTERS[name] || keys.matches(data, `tui.select.${name}`);
-    if (pressed("cancel") || pressed("confirm")) return done();
-    const page = this.#rows();
-    const moves = { up: -1, down: 1, pageUp: -page, pageDown: page };
-    const move = Object.keys(moves).find(pressed);
-    if (move === undefined) return undefined;
-    const last = Math.max(0, this.#lines.length - page);
-    this.#top = Math.min(last, Math.max(0, this.#top + moves[move]));
-    return draw();
-  }
-
-  invalidate() {
-    this.#columns = undefined;
-  }
-
-  #rows() {
-    return Math.max(LEAST_READER_ROWS, (this.#given.rows() ?? 0) - READER_MARGIN);
-  }
+function reader(title, text, { tui, theme, keys, done }) {
+  let [lines, columns, top] = [[], 0, 0];
+  const page = () => Math.max(LEAST_READER_ROWS, (tui.terminal?.rows ?? 0) - READER_MARGIN);
+  return {
+    render(width) {
+      if (width !== columns) lines = wrapped(text, width - MARGIN);
+      columns = width;
+      const shown = lines.slice(top, top + page());
+      const place = `lines ${top + 1} to ${top + shown.length} of ${lines.length}`;
+      const keysText = "space and b turn pages, up and down go by line, escape closes";
+      return [
+        theme.fg("accent", clipped(` ${title}`, columns)),
+        "",
+        ...shown.map((line) => ` ${line}`),
+        "",
+        theme.fg("dim", clipped(` ${place}; ${keysText}`, columns)),
+      ];
+    },
+    handleInput(data) {
+      const isPressed = (name) => data === PAGE_LETTERS[name] || keys.matches(data, `tui.select.${name}`);
+      if (isPressed("cancel") || isPressed("confirm")) return done();
+      const moves = { up: -1, down: 1, pageUp: -page(), pageDown: page() };
+      const [, move] = Object.entries(moves).find(([name]) => isPressed(name)) ?? [undefined, 0];
+      top = Math.max(0, Math.min(top + move, lines.length - page()));
+      return tui.requestRender();
+    },
+    invalidate() {},
+  };
 }

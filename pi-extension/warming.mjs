@@ -13,17 +13,16 @@ const TTL_SECONDS = contract.constants.cacheTtlSeconds.default;
  * loss without it, and the probability of a request in time. If the cache is kept warm, the next requests read the whole prompt.
  * If it goes cold, the next one writes what a batch leaves, and those after it read only that.
  */
-export async function paysToLetCool(event, { messages }, options) {
-  const { action, warmCost, missCost, continuationProbability: chance } = event ?? {};
-  const cache = typeof options.cache === "function" ? options.cache() : options.cache;
+export async function paysToLetCool(event, messages, options) {
+  const { action, warmCost, missCost, continuationProbability: chance } = event;
+  const cache = current(options.cache);
   if (action !== "warm" || cache?.read === undefined || !(missCost > 0) || !(warmCost >= 0) || !(chance > 0))
     return false;
   const now = Date.now();
   const asked = { role: "user", content: ".", timestamp: now };
-  const cold = [...(options.coldAt?.() ?? []), now];
-  const ifCold = { ...options, coldAt: () => cold, onEvent: undefined };
-  const { tokensAfter: left } = await strata.explain([...messages, asked], ifCold);
-  const { tokensAfter: held } = await strata.explain(messages, { ...options, onEvent: undefined });
+  const cold = [...current(options.coldAt ?? []), now];
+  const { tokensAfter: left } = await strata.explain([...messages, asked], { ...options, coldAt: cold });
+  const { tokensAfter: held } = await strata.explain(messages, options);
   if (left > MAX_LEFT_SHARE * held) return false;
   const { read, write, ttlSeconds = TTL_SECONDS } = cache;
   const dollarsPerToken = missCost / (Math.max(write - read, read) * held);
@@ -32,6 +31,9 @@ export async function paysToLetCool(event, { messages }, options) {
   const cooled = chance * (write * left - expectedCalls(messages, 1000 * ttlSeconds) * read * (held - left));
   return cooled < kept;
 }
+
+/** The value of an option that may be a function. */
+const current = (option) => (typeof option === "function" ? option() : option);
 
 /**
  * Calls expected before the cache next expires: as many as there were between two pauses so far. A session lasts about as long
