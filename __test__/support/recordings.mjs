@@ -6,9 +6,10 @@ import { estimatesOf } from "../../lib/cli/report/estimates.mjs";
 /** `messages` as a recording; one that is a recording already stays what it is. */
 export function recordingOf(messages) {
   if (messages instanceof Recording) return messages;
-  const recording = new Recording("messages");
-  for (const message of messages) recording.push(message);
-  return recording;
+  return new Recording(
+    "messages",
+    messages.map((message) => ({ message })),
+  );
 }
 
 /** As `estimatesOf`; with `scale` given, of a provider that counts so many tokens for one of cl100k_base and nothing else. */

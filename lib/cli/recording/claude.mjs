@@ -1,147 +1,175 @@
-// Transcripts of Claude Code, converted. The lines form a tree by `uuid` and `parentUuid`; one API response is several lines of
-// one message id, and parallel results hang on different ones of them, so the path to the last line is completed with its
-// responses' other lines and their results. A compaction begins a new root and a new stretch; the path goes on before it.
-// Sub-agents' lines (sidechains) are left out.
+// Transcripts of Claude Code. The lines form a tree by `uuid` and `parentUuid`; one API response is several lines of one message
+// id, and parallel results hang on different ones of them, so the path to the last message is completed with its responses' other
+// lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains) are left out.
 
-import { blocksOf, contentOf, responseOf } from "./claude_messages.mjs";
-import { Recording } from "./recording.mjs";
-import { parentOf, pathTo, placeOf, timeOf } from "./tree.mjs";
+import { joinedText } from "../../hook/snapshot.js";
+import anthropic from "../../shapes/anthropic.js";
+import { callsIn } from "../../shapes/text.js";
+import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
-export class ClaudeReader {
-  #lines = [];
-  #known = new Set();
-  /** The tool of each call so far. */
-  #tools = new Map();
+/** The text that pi shows in place of reasoning that the provider sent encrypted. */
+const REDACTED = "[Reasoning redacted]";
+/** Marks what Claude Code itself told the model. */
+const META_TYPE = "claude-code-meta";
+const STOP_REASONS = {
+  tool_use: "toolUse",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "error",
+};
 
-  add(line) {
-    const content = contentOf(line, this.#tools);
-    if (content.problem !== undefined) return content.problem;
-    const uuid = typeof line.uuid === "string" ? line.uuid : undefined;
-    const speaks = Object.keys(content).length > 0;
-    if (uuid === undefined ? !speaks : this.#known.has(uuid)) return undefined;
-    this.#known.add(uuid);
-    this.#lines.push({
-      uuid,
-      parent: parentOf(line, "parentUuid"),
-      after: line.logicalParentUuid,
-      isSidechain: line.isSidechain === true || typeof line.parent_tool_use_id === "string",
-      speaks,
-      time: timeOf(line.timestamp),
-      ...content,
+export const claude = {
+  isLine: ({ type, message, ...line }) =>
+    ((type === "user" || type === "assistant") && isObject(message)) ||
+    "parentUuid" in line ||
+    "leafUuid" in line,
+
+  entryOf({ type, uuid: id, message, ...line }) {
+    const isMessage = type === "user" || type === "assistant";
+    if (isMessage && !isObject(message)) return { problem: "This line carries no message." };
+    const isSide = line.isSidechain === true || typeof line.parent_tool_use_id === "string";
+    const entry = { id, parent: line.parentUuid, isSide, timestamp: timeOf(line.timestamp) };
+    if (type === "assistant")
+      return {
+        ...entry,
+        message,
+        response: message.id ?? line.requestId ?? message,
+        hasFailed: line.isApiErrorMessage,
+      };
+    // A compaction begins a new root; the path goes on with what it compacted.
+    if (line.isCompactSummary === true)
+      return { ...entry, message, isSummary: true, parent: line.parentUuid ?? undefined };
+    if (type === "user") return { ...entry, message, isMeta: line.isMeta };
+    if (type === "system" && line.subtype === "compact_boundary")
+      return {
+        ...entry,
+        boundary: line.compactMetadata ?? {},
+        parent: line.parentUuid ?? line.logicalParentUuid,
+      };
+    const isQueued = type === "attachment" && line.attachment?.type === "queued_command";
+    return isQueued ? { ...entry, message: { content: line.attachment.prompt } } : entry;
+  },
+
+  recordingOf(entries) {
+    const known = new Set();
+    const lines = entries.filter(({ id }) => id === undefined || (!known.has(id) && known.add(id)));
+    const speaks = ({ message, boundary }) => (message ?? boundary) !== undefined;
+    const main = lines.filter(({ isSide }) => !isSide);
+    // The file of a sub-agent itself has nothing else.
+    const played = main.some(speaks) ? main : lines;
+    const path = pathTo(undefined, played.slice(0, played.findLastIndex(speaks) + 1));
+    const selected = completed(path, played);
+    return new Recording("Claude Code transcript", stepsOf(played, selected), {
+      abandoned: responsesIn(played.filter((line) => !selected.has(line))).size,
+      subAgents: responsesIn(lines).size - responsesIn(played).size,
     });
-    return undefined;
-  }
+  },
+};
 
-  finish() {
-    const main = this.#lines.filter(({ isSidechain }) => !isSidechain);
-    const isOwnFile = !main.some(({ speaks }) => speaks);
-    const lines = isOwnFile ? this.#lines : main;
-    const side = isOwnFile ? [] : this.#lines.filter(({ isSidechain }) => isSidechain);
-    const selected = completed(pathIn(lines), lines);
-    const left = lines.filter((line) => !selected.has(line));
-    const unplayed = { abandoned: responsesIn(left), subAgents: responsesIn(side) };
-    const recording = new Recording("Claude Code transcript", unplayed);
-    record(lines, selected, recording);
-    return recording;
-  }
-}
+const responsesIn = (lines) => new Set(lines.flatMap(({ response }) => response ?? []));
 
-/** Number of API responses in these lines. */
-function responsesIn(lines) {
-  return new Set(lines.flatMap(({ answer }) => (answer ? (answer.id ?? answer) : []))).size;
-}
-
-/** The lines from the beginning to the last message, compactions on the way left behind. */
-function pathIn(lines) {
-  const places = new Map(lines.map(({ uuid }, at) => [uuid, at]));
-  const before = (at) => {
-    const { parent, compaction, after, isSummary } = lines[at];
-    if (parent !== null) return placeOf(parent, at, places);
-    if (compaction !== undefined) return placeOf(after, at, places);
-    return isSummary ? at - 1 : -1;
-  };
-  const last = lines.findLastIndex(({ speaks }) => speaks);
-  return pathTo(last, before).map((at) => lines[at]);
+/** The parts of one type in the content of a line. */
+function partsIn({ message }, type) {
+  const content = message?.content;
+  return Array.isArray(content) ? content.filter((part) => part?.type === type) : [];
 }
 
 /** The path, the other lines of its responses, and the results of calls that nothing on the path answers. */
 function completed(path, lines) {
-  const responses = new Set(path.flatMap(({ answer }) => answer?.id ?? []));
-  const selected = new Set(lines.filter((line) => responses.has(line.answer?.id)).concat(path));
-  const callsOf = ({ answer }) => blocksOf(answer, "tool_use").map(({ id }) => id);
-  const answersOf = ({ messages = [] }) => messages.flatMap(({ toolCallId }) => toolCallId ?? []);
-  const open = new Set(Array.from(selected, callsOf).flat());
-  for (const id of Array.from(selected, answersOf).flat()) open.delete(id);
-  for (const line of lines) {
-    const answers = answersOf(line).filter((id) => open.delete(id));
-    if (answers.length > 0) selected.add(line);
-  }
+  const responses = responsesIn(path);
+  const selected = new Set(lines.filter(({ response }) => responses.has(response)).concat(path));
+  const answered = (line) => partsIn(line, "tool_result").map((part) => part.tool_use_id);
+  const calls = Array.from(selected, (line) => partsIn(line, "tool_use").map(({ id }) => id));
+  const open = new Set(calls.flat());
+  for (const id of Array.from(selected, answered).flat()) open.delete(id);
+  for (const line of lines) if (answered(line).filter((id) => open.delete(id)).length > 0) selected.add(line);
   return selected;
 }
 
-/** Adds the messages of the selected lines. A compaction begins a stretch with its summary and the lines it preserved. */
-function record(lines, selected, recording) {
-  const isOn = (line) => selected.has(line);
-  const cuts = lines.flatMap((_, at) => (isCut(lines, at, isOn) ? [at] : []));
-  for (const [nth, start] of [0, ...cuts].entries()) {
-    const stretch = lines.slice(start, cuts[nth] ?? lines.length);
-    const summary = nth === 0 ? undefined : stretch.find(({ isSummary }) => isSummary);
-    if (nth > 0) {
-      const { tokensBefore = 0, preserved } = lines[start].compaction ?? {};
-      const kept = lines.slice(0, start).filter(({ uuid }) => preserved?.has(uuid));
-      const opening = (summary?.messages ?? []).map((message) =>
-        recording.pushAside({ ...message, tokensBefore }),
-      );
-      const numbers = messagesOf(kept).map((message) => numberOf(message, recording));
-      recording.cut("compaction", opening.concat(numbers));
-    }
-    for (const message of messagesOf(stretch.filter((line) => isOn(line) && line !== summary)))
-      recording.push(message);
+/** The steps of the selected lines: a response is one message, a summary compacts what was said before it. */
+function stepsOf(lines, selected) {
+  const names = new Map();
+  const tools = { get: (id) => names.get(id) ?? "unknown", set: (id, name) => names.set(id, name) };
+  const steps = new Map();
+  let boundary = {};
+  for (const line of lines) {
+    const { id, response, message, isSummary } = line;
+    boundary = line.boundary ?? boundary;
+    if (isSummary) addSummary(steps, line, { boundary, isSelected: selected.has(line) });
+    if (isSummary || message === undefined || !selected.has(line)) continue;
+    const before = steps.get(response);
+    if (response === undefined)
+      for (const each of messagesOf(line, tools)) steps.set(each, { ids: [id], message: each });
+    else
+      steps.set(response, {
+        ids: [...(before?.ids ?? []), id],
+        message: answerOf(line, tools, before?.message),
+      });
   }
+  return withResultsBehindCalls(Array.from(steps.values()));
 }
 
-/** True if a compaction of this conversation took place at the position. */
-function isCut(lines, at, isOn) {
-  const { compaction, isSummary, parent } = lines[at];
-  if (compaction === undefined) return isOn(lines[at]) && at > 0 && isSummary === true && parent === null;
-  // A preserved line keeps its old parent, so such a path goes around the boundary.
-  const isPreserved = (line) => isOn(line) && compaction.preserved.has(line.uuid);
-  return isOn(lines[at]) || lines.slice(0, at).some(isPreserved);
+/** A preserved line keeps its old parent: then the path goes around the compaction. */
+function addSummary(steps, { message, timestamp }, { boundary, isSelected }) {
+  const preserved = new Set(boundary.preservedMessages?.uuids);
+  const keeps = ({ ids }) => ids?.some((id) => preserved.has(id));
+  if (!isSelected && !Array.from(steps.values()).some(keeps)) return;
+  const [summary, tokensBefore] = [joinedText(message.content), boundary.preTokens];
+  const own = present({ role: "compactionSummary", summary, tokensBefore, timestamp });
+  steps.set(message, steps.size === 0 ? { message: own } : { compaction: { head: [own], keeps } });
 }
 
-/** The number of the very message that a compaction preserved; a new one if its response went on later. */
-function numberOf(message, recording) {
-  const text = JSON.stringify(message);
-  for (let number = 0; number < recording.length; number += 1) {
-    const known = recording.message(number);
-    if (known.timestamp === message.timestamp && JSON.stringify(known) === text) return number;
-  }
-  return recording.pushAside(message);
+/** The steps with each result right behind the answer that called for it, as they were sent. */
+function withResultsBehindCalls(steps) {
+  const idsOf = ({ message }) => (message === undefined ? [] : callsIn(message).map(({ id }) => id));
+  const results = new Map(steps.flatMap(idsOf).map((id) => [id, []]));
+  const others = steps.filter((step) => !results.get(step.message?.toolCallId)?.push(step));
+  return others.flatMap((step) => [step, ...idsOf(step).flatMap((id) => results.get(id).splice(0))]);
 }
 
-/** The messages of some lines, each response as one. */
-function messagesOf(lines) {
-  const merged = [];
-  const places = new Map();
-  for (const { answer, messages = [], time } of lines) {
-    if (answer === undefined) {
-      merged.push(...messages);
-      continue;
-    }
-    const place = places.get(answer.id) ?? merged.length;
-    merged[place] = responseOf(answer, time, merged[place]);
-    if (answer.id !== undefined) places.set(answer.id, place);
-  }
-  return withResultsBehindCalls(merged);
+/** The messages of a line of the user's side: tool results, and the words beside them. */
+function messagesOf({ message, isMeta, timestamp }, tools) {
+  const content = message?.content;
+  if (typeof content !== "string" && !Array.isArray(content)) return [];
+  const isText = typeof content === "string";
+  const read = isText ? [{ role: "user", content }] : anthropic.read({ role: "user", content }, tools);
+  const meta = { role: "custom", customType: META_TYPE, display: false };
+  return read.map((each) => ({ ...each, ...(isMeta && each.role === "user" && meta), timestamp }));
 }
 
-/** The messages with each result right behind the answer that called for it, as they were sent. */
-function withResultsBehindCalls(messages) {
-  const callsOf = (message) => blocksOf(message, "toolCall").map(({ id }) => id);
-  const results = new Map(messages.flatMap(callsOf).map((id) => [id, []]));
-  const others = messages.filter((message) => !results.get(message.toolCallId)?.push(message));
-  return others.flatMap((message) => {
-    const own = callsOf(message).flatMap((id) => results.get(id)?.splice(0) ?? []);
-    return [message, ...own];
+/** The assistant message of a response, from one more of its lines. What an earlier line said is not repeated. */
+function answerOf({ message, hasFailed, timestamp }, tools, before = { content: [], timestamp }) {
+  const parts =
+    typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
+  const known = new Set(before.content.map((block) => JSON.stringify(block)));
+  const blocks = anthropic
+    .read({ content: (parts ?? []).map(readable) }, tools)
+    .flatMap(({ content }) => content)
+    .filter((block) => !known.has(JSON.stringify(block)));
+  const content = before.content.concat(blocks);
+  const hasCalls = content.some(({ type }) => type === "toolCall");
+  const stopReason = STOP_REASONS[message.stop_reason ?? (hasCalls ? "tool_use" : undefined)] ?? "stop";
+  return present({
+    role: "assistant",
+    content,
+    api: "anthropic-messages",
+    provider: "anthropic",
+    model: before.model ?? message.model ?? "unknown",
+    usage: message.usage ? usageOf(message.usage) : before.usage,
+    stopReason: hasFailed ? "error" : stopReason,
+    errorMessage: hasFailed ? joinedText(content) : undefined,
+    timestamp: before.timestamp,
   });
+}
+
+function readable(part) {
+  const isRedacted = part?.type === "redacted_thinking";
+  return isRedacted ? { type: "thinking", thinking: REDACTED, signature: part.data } : part;
+}
+
+function usageOf(usage) {
+  const count = (key) => Math.max(0, Number(usage[key]) || 0);
+  const [input, output] = [count("input_tokens"), count("output_tokens")];
+  const [cacheRead, cacheWrite] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
+  return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite };
 }

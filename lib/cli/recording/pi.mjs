@@ -1,98 +1,83 @@
 // pi's session files: version 1 is a list, 2 and 3 are trees of entries, 4 is the log of records of pi's agent harness. The
-// conversation is the path from the root to the leaf; each compaction and each edit on it begins a stretch with the context
-// that pi itself builds there.
+// conversation is the path from the root to the leaf, with the context that pi itself builds at each compaction and each edit.
 
-import { Recording } from "./recording.mjs";
-import { parentOf, pathTo, placeOf, present, timeOf } from "./tree.mjs";
+import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
-/** The last version without `id` and `parentId`; its entries form one list. */
-const LINEAR_VERSION = 1;
 /** Names the entries of our own extension. */
 export const OWN_TYPE = "pi-strata";
+/** The content of a message that pi wrote without any, by its role. */
+const NO_CONTENT = { system: "", user: [], assistant: [], toolResult: [] };
+/** Roles whose content pi replaces, and those of them whose content is never a plain text. */
+const EDITABLE = ["user", "custom", "assistant", "toolResult"];
+const IN_BLOCKS = ["assistant", "toolResult"];
 
-export class PiReader {
-  #version;
-  #nodes = [];
-  /** Lines so far: entries, and the header. */
-  #lines = 0;
-  /** The entry that the next one would follow. */
-  #leaf;
+export const pi = {
+  isLine: ({ type, kind, message, v }) =>
+    type === "session" || (type === "message" && isObject(message)) || (kind === "header" && v !== undefined),
 
-  add(line) {
-    const { type, kind } = line;
-    if (type === "session" || kind === "header") {
-      this.#version ??= Number.isInteger(line.version ?? line.v) ? (line.version ?? line.v) : LINEAR_VERSION;
-      this.#lines += 1;
-      return undefined;
-    }
-    const isRecord = kind !== undefined && (kind === "entry" || type === undefined);
-    const leafKey = leafKeyOf(line);
-    // A log of records names every move of the leaf; elsewhere the leaf follows what is appended.
-    if (leafKey !== undefined) this.#leaf = parentOf(line, leafKey);
-    else if (!isRecord) this.#leaf = undefined;
-    if (isRecord && kind !== "entry") return undefined;
-    const { problem, ...entry } = entryOf(line);
-    const id = typeof line.id === "string" ? line.id : undefined;
-    this.#nodes.push({ id, parent: parentOf(line, "parentId"), number: this.#lines, line, ...entry });
-    this.#lines += 1;
-    return problem;
-  }
+  entryOf: (line) => ({ line, id: line.id, parent: line.parentId, ...contentOf(line) }),
 
-  finish() {
-    const version = this.#version ?? LINEAR_VERSION;
-    const path = this.#path(version);
-    const answers = (nodes) => nodes.filter(({ message }) => message?.role === "assistant").length;
-    const recording = new Recording(`pi session, version ${version}`, {
-      abandoned: answers(this.#nodes) - answers(path),
+  recordingOf(entries) {
+    const nodes = entries.filter(({ line }) => !isRecord(line) || isNode(line));
+    const path = pathTo(leafOf(entries), nodes);
+    const { version, v = version ?? 1 } = nodes.find(({ line }) => isHeader(line))?.line ?? {};
+    const steps = path.map(({ compaction, ...entry }, at) => {
+      if (compaction === undefined) return { ...entry, at };
+      const { head, firstId, firstLine } = compaction;
+      const first = typeof firstId === "string" ? path.find(({ id }) => id === firstId) : nodes[firstLine];
+      const from = path.includes(first) ? path.indexOf(first) : Infinity;
+      // The checkpoint in the compaction has folded the system messages in.
+      const keeps = (earlier) => earlier.at >= from && earlier.message.role !== "system";
+      return { compaction: { head, keeps } };
+    });
+    return new Recording(`pi session, version ${v}`, steps, {
+      abandoned: answersIn(nodes) - answersIn(path),
       times: cacheTimesOf(path.map(({ line }) => line)),
     });
-    record(path, recording);
-    return recording;
-  }
+  },
+};
 
-  /** The entries from the root to the leaf. */
-  #path(version) {
-    const nodes = this.#nodes;
-    if (version <= LINEAR_VERSION) return nodes;
-    const places = new Map(nodes.flatMap(({ id }, at) => (id === undefined ? [] : [[id, at]])));
-    const leaf = placeOf(this.#leaf, nodes.length, places);
-    return pathTo(leaf, (at) => placeOf(nodes[at].parent, at, places)).map((at) => nodes[at]);
+const isHeader = ({ type, kind }) => type === "session" || kind === "header";
+/** True for a line of the harness's log. */
+const isRecord = ({ type, kind }) => kind !== undefined && (kind === "entry" || type === undefined);
+/** True for a record that is counted in the log, as the lines of the other versions are. */
+const isNode = (line) => line.kind === "entry" || isHeader(line);
+const answersIn = (nodes) => nodes.filter(({ message }) => message?.role === "assistant").length;
+
+/** The id of the leaf: null before the first entry, undefined for the last. */
+function leafOf(entries) {
+  let leaf;
+  for (const { line } of entries) {
+    const isTip = line.kind === "value" && line.namespace === "pi.branch.tip";
+    const named = line.type === "leaf" ? line.targetId : isTip ? line.value : undefined;
+    // A log of records names every move of the leaf; elsewhere the leaf follows what is appended.
+    if (named !== undefined || !isRecord(line)) leaf = named;
   }
+  return leaf;
 }
 
-/** The field that names the leaf the harness moved to. */
-function leafKeyOf(line) {
-  const { type, kind, namespace } = line;
-  const isTip = kind === "value" && namespace === "pi.branch.tip";
-  const key = type === "leaf" ? "targetId" : isTip ? "value" : undefined;
-  return key !== undefined && (typeof line[key] === "string" || line[key] === null) ? key : undefined;
-}
-
-/** The content of an entry: a message, a compaction or an edit; nothing; or the problem with it. */
-function entryOf(line) {
+/** The message, the edit or the compaction of an entry; nothing; or the problem with it. */
+function contentOf({ type, message, targetId: target, replacement, ...line }) {
   const timestamp = timeOf(line.timestamp);
-  switch (line.type) {
+  const { summary, customType, content, display = false, details } = line;
+  switch (type) {
     case "message":
-      if (typeof line.message?.role !== "string")
+      if (typeof message?.role !== "string")
         return { problem: "This message entry carries no message with a role." };
-      return { message: currentShape(line.message, timestamp) };
-    case "custom_message": {
-      const { customType, content = [], display = false, details } = line;
+      return { message: currentShape(message, timestamp) };
+    case "custom_message":
       return {
         message: present({ role: "custom", customType, display, content: content ?? [], details, timestamp }),
       };
-    }
-    case "branch_summary": {
-      const { summary, fromId } = line;
+    case "branch_summary":
       if (typeof summary !== "string" || summary === "") return {};
-      return { message: present({ role: "branchSummary", summary, fromId, timestamp }) };
-    }
+      return { message: present({ role: "branchSummary", summary, fromId: line.fromId, timestamp }) };
     case "compaction":
       return compactionOf(line, timestamp);
     case "context_edit":
-      if (typeof line.targetId !== "string" || line.replacement === undefined)
+      if (typeof target !== "string" || replacement === undefined)
         return { problem: "This context edit names no target or no replacement." };
-      return { edit: { target: line.targetId, replacement: line.replacement } };
+      return { target, replace: (edited) => replaced(edited, replacement) };
     default:
       return {};
   }
@@ -100,66 +85,25 @@ function entryOf(line) {
 
 function compactionOf({ summary, tokensBefore, systemMessage, retainedTail, ...line }, timestamp) {
   if (typeof summary !== "string") return { problem: "This compaction carries no summary." };
-  const tail = Array.isArray(retainedTail) ? retainedTail : [];
   const own = present({ role: "compactionSummary", summary, tokensBefore, timestamp });
-  const head = [systemMessage, own, ...tail].filter((message) => typeof message?.role === "string");
+  const head = [systemMessage, own, retainedTail].flat().filter((each) => typeof each?.role === "string");
   return { compaction: { head, firstId: line.firstKeptEntryId, firstLine: line.firstKeptEntryIndex } };
 }
 
 /** An old message as pi loads it: one role renamed, missing content filled in. */
 function currentShape(message, timestamp) {
-  const shaped = { ...message };
-  if (shaped.role === "hookMessage") shaped.role = "custom";
-  const empty = { system: "", user: [], assistant: [], toolResult: [] }[shaped.role];
-  if (empty !== undefined) shaped.content ??= empty;
-  if (timestamp !== undefined) shaped.timestamp ??= timestamp;
-  return shaped;
+  const role = message.role === "hookMessage" ? "custom" : message.role;
+  const content = message.content ?? NO_CONTENT[role];
+  return { ...message, role, ...present({ content, timestamp: message.timestamp ?? timestamp }) };
 }
 
 /** A message with the content of an edit, if its role has such content; undefined if the edit takes it away. */
-function edited(message, replacement) {
+function replaced(message, replacement) {
   if (replacement === null) return undefined;
   const { content } = replacement;
-  const needsBlocks = message.role === "assistant" || message.role === "toolResult";
-  if (content === undefined || !(needsBlocks || message.role === "user" || message.role === "custom"))
-    return message;
-  const isText = needsBlocks && typeof content === "string";
+  if (content === undefined || !EDITABLE.includes(message.role)) return message;
+  const isText = typeof content === "string" && IN_BLOCKS.includes(message.role);
   return { ...message, content: isText ? [{ type: "text", text: content }] : content };
-}
-
-/** Adds the messages along the path. Each compaction and each edit begins a stretch with the context that pi builds there. */
-function record(path, recording) {
-  /** Numbers of what the newest compaction put first. */
-  let head = [];
-  /** The message entries since then: each with its step, and the number of its message as it now reads. */
-  let entries = [];
-  const cut = (cause) => {
-    const numbers = entries.flatMap(({ number }) => number ?? []);
-    recording.cut(cause, [...head, ...numbers]);
-  };
-  for (const [step, { id, message, edit, compaction }] of path.entries()) {
-    if (message !== undefined) entries.push({ step, id, message, number: recording.push(message) });
-    const target = edit && entries.find((entry) => entry.id === edit.target);
-    if (target !== undefined) {
-      const text = edited(target.message, edit.replacement);
-      target.number = text && recording.pushAside(text);
-      cut("edit");
-    }
-    if (compaction !== undefined) {
-      const first = firstKept(path.slice(0, step), compaction);
-      head = compaction.head.map((each) => recording.pushAside(each));
-      // The checkpoint in the compaction has folded the system messages in.
-      entries = entries.filter((entry) => entry.step >= first && entry.message.role !== "system");
-      cut("compaction");
-    }
-  }
-}
-
-/** The step of the first entry that a compaction kept. */
-function firstKept(before, { firstId, firstLine }) {
-  const isFirst = ({ id, number }) => (typeof firstId === "string" ? id === firstId : number === firstLine);
-  const first = before.findIndex(isFirst);
-  return first === -1 ? before.length : first;
 }
 
 /**

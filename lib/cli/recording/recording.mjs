@@ -5,44 +5,63 @@ import { countsOf } from "../../bill/prices.js";
 import counting from "../../tools/count.js";
 
 export class Recording {
-  /** Every recorded call, in order: `{ number, at, stretch }`, its number from 1, its answer's number, and its stretch. */
+  /** Every recorded call in order, `{ number, at, stretch }`: its number from 1, the number of its answer, its stretch. */
   calls = [];
-  /** At least one. `opening` has the numbers of the messages it begins with; `from` to `to` came in it. */
+  /** `opening` holds the numbers of the messages that a stretch begins with; the messages `from` to `to` came in it. */
   stretches = [{ cause: "start", opening: [], from: 0, to: 0 }];
   /** `{ line, message }` of each line that could not be read. */
   problems = [];
   #messages = [];
   #tokens = [];
 
-  /** `abandoned` and `subAgents` are the numbers of recorded calls that are not played. */
-  constructor(format, { abandoned = 0, subAgents = 0, times = { warmedAt: [], coldAt: [] } } = {}) {
+  /**
+   * Plays `steps` in order. Each has one of these: a `message`; an edit of the message of step `target`, where
+   * `replace(message)` returns the new one or undefined; a `compaction` to the messages `head` and the earlier steps that
+   * `keeps(step)`. `abandoned` and `subAgents` are numbers of recorded calls that are not played; `times` are the hook's options
+   * `warmedAt` and `coldAt`.
+   */
+  constructor(format, steps, { abandoned = 0, subAgents = 0, times = { warmedAt: [], coldAt: [] } } = {}) {
     this.format = format;
     this.unplayed = { "on abandoned branches": abandoned, "made by sub-agents": subAgents };
-    /** `warmedAt` and `coldAt`, in ms, as the hook takes them. */
     this.times = times;
+    let context = [];
+    for (const step of steps) {
+      const { message, target, replace, compaction } = step;
+      const edited = target && context.find(({ id }) => id === target);
+      if (message !== undefined) context.push({ ...step, number: this.#say(message) });
+      else if (edited !== undefined) {
+        const replacement = replace(edited.message);
+        edited.number = replacement && this.#add(replacement);
+        this.#cut("edit", context);
+      } else if (compaction !== undefined) {
+        const head = compaction.head.map((each) => ({ number: this.#add(each) }));
+        context = head.concat(context.filter(compaction.keeps));
+        this.#cut("compaction", context);
+      }
+    }
   }
 
-  /** Appends a message to the current stretch; returns its number. An answer with a message before it is a call. */
-  push(message) {
-    const stretch = this.stretches.length - 1;
-    const at = this.pushAside(message);
-    const { opening, from } = this.stretches[stretch];
-    if (message.role === "assistant" && opening.length + at - from > 0)
-      this.calls.push({ number: this.calls.length + 1, at, stretch });
-    this.stretches[stretch].to = at + 1;
-    return at;
-  }
-
-  /** Adds a message for the opening of the stretch that `cut` begins; returns its number. */
-  pushAside(message) {
+  #add(message) {
     return this.#messages.push(message) - 1;
   }
 
+  /** Adds a message to the current stretch. An answer with a message before it is a call. */
+  #say(message) {
+    const { stretches, calls } = this;
+    const at = this.#add(message);
+    const last = stretches.at(-1);
+    if (message.role === "assistant" && last.opening.length + at - last.from > 0)
+      calls.push({ number: calls.length + 1, at, stretch: stretches.length - 1 });
+    last.to = at + 1;
+    return at;
+  }
+
   /** Begins a stretch. An empty one before it is dropped. */
-  cut(cause, opening) {
+  #cut(cause, context) {
     const from = this.length;
     const last = this.stretches.at(-1);
     if (last.from === last.to) this.stretches.pop();
+    const opening = context.flatMap(({ number }) => number ?? []);
     this.stretches.push({ cause, opening, from, to: from });
   }
 
@@ -86,4 +105,35 @@ export class Recording {
     const { opening, from } = this.stretches[stretch];
     return [...opening, ...Array.from({ length: at - from }, (_, i) => from + i)];
   }
+}
+
+/**
+ * The entries from a root to `leaf`, an id, by their parents. A root has the parent null. The entry before stands in for a parent
+ * or a leaf that is not there. A loop of parents ends where it closes.
+ */
+export function pathTo(leaf, entries) {
+  const places = new Map(entries.map(({ id }, at) => [id ?? at, at]));
+  const placeOf = (id, at) => (id === null ? -1 : (places.get(id) ?? at - 1));
+  const path = new Set();
+  let at = placeOf(leaf, entries.length);
+  while (at >= 0 && !path.has(entries[at])) {
+    path.add(entries[at]);
+    at = placeOf(entries[at].parent, at);
+  }
+  return Array.from(path).reverse();
+}
+
+/** Milliseconds since 1970 of an RFC 3339 text or a number; undefined if it is neither. */
+export function timeOf(timestamp) {
+  const time = typeof timestamp === "string" ? Date.parse(timestamp) : timestamp;
+  return Number.isFinite(time) && time >= 0 ? time : undefined;
+}
+
+/** An object without the fields that are null or undefined. */
+export function present(object) {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value != null));
+}
+
+export function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
