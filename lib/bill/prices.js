@@ -8,12 +8,10 @@ const { amount, checkOptions, positive, show } = require("../options.js");
 const PER_MILLION = 1e-6;
 /** Highest believable price of a token in dollars. A bill above it is a mistake. */
 const MAX_PRICE = 1e-3;
-/** Default price of an answer's token relative to input: what most providers charge. */
+/** Price of an answer's token relative to input: what most providers charge. */
 const OUTPUT_SHARE = 5;
-/** Believable ranges of cache prices relative to input. */
-const RANGES = { cacheRead: [0.001, 1], cacheWrite: [0.5, 3] };
-/** Kinds of tokens, as `usage` and `usage.cost` name them. */
-const KINDS = ["input", "cacheRead", "cacheWrite", "output"];
+/** Kinds of tokens, as `usage` and `usage.cost` name them; the last is not part of the prompt. */
+const KINDS = ["input", "cacheWrite", "cacheRead", "output"];
 /** Longest believable prompt in tokens. */
 const MAX_TOKENS = 1e9;
 
@@ -23,27 +21,17 @@ const PRICE_OPTIONS = {
   write: [undefined, amount],
   output: [undefined, amount],
 };
+/** Stands in for the family of an unknown model. */
+const NO_FAMILY = { read: cacheOptions.read.default, write: 1 };
 
 /** Prices relative to input and the life of a cache entry, for a model named `model` or `provider/model`. */
 function familyOf(model) {
-  const name = String(model).toLowerCase();
-  const own = name.slice(name.lastIndexOf("/") + 1);
+  const name = model.toLowerCase();
   const families = Object.entries(cacheFamilies);
-  const found =
-    families.find(([family]) => own.includes(family)) ?? families.find(([family]) => name.includes(family));
-  const { read, write, ttlSeconds } = found?.[1] ?? {
-    read: cacheOptions.read.default,
-    write: 1,
-    ttlSeconds: constants.cacheTtlSeconds.default,
-  };
-  return {
-    family: found?.[0],
-    input: 1,
-    cacheRead: read,
-    cacheWrite: write,
-    output: OUTPUT_SHARE,
-    ttlSeconds,
-  };
+  const familyIn = (text) => families.find(([family]) => text.includes(family))?.[1];
+  const known = familyIn(name.slice(name.lastIndexOf("/") + 1)) ?? familyIn(name) ?? NO_FAMILY;
+  const { read, write, ttlSeconds = constants.cacheTtlSeconds.default } = known;
+  return { input: 1, cacheRead: read, cacheWrite: write, output: OUTPUT_SHARE, ttlSeconds };
 }
 
 /** Checks prices in dollars per million tokens, `{ input, read, write, output }`, of which only `input` is needed. */
@@ -69,10 +57,10 @@ class Prices {
 
   /** `given` is in dollars per million tokens, or a function that returns such prices for a model. */
   constructor(given) {
-    this.#given = given;
+    this.#given = typeof given === "function" ? given : () => given;
   }
 
-  /** Dollars of one token of each kind in a call of `model`. Undefined if neither a bill nor the host has a price. */
+  /** Dollars of a token of each kind in a call of `model`. Undefined if neither a bill nor the host has a price. */
   of(model, { cost }, counts) {
     const family = familyOf(model);
     const own = this.#billed.get(model) ?? {};
@@ -82,14 +70,18 @@ class Prices {
       if (price > 0 && price <= MAX_PRICE) own[kind] = price;
     }
     const total = billedOf(cost, counts);
-    const isUntold = KINDS.every((kind) => own[kind] === undefined);
-    if (isUntold && total !== undefined) own.input = total / sumOf(counts, family);
-    return completed(own, family) ?? this.#givenFor(model, family);
+    if (Object.keys(own).length === 0 && total !== undefined) own.input = total / sumOf(counts, family);
+    const told = KINDS.find((kind) => own[kind] > 0);
+    if (told === undefined) return this.named(model);
+    const input = own[told] / family[told];
+    return Object.fromEntries(KINDS.map((kind) => [kind, own[kind] ?? input * family[kind]]));
   }
 
-  #givenFor(model, family) {
-    const given = typeof this.#given === "function" ? this.#given(model) : this.#given;
+  /** The host's prices, dollars of a token; undefined without any. */
+  named(model) {
+    const given = this.#given(model);
     if (!(given?.input > 0)) return undefined;
+    const family = familyOf(model);
     const { input, read = input * family.cacheRead, write = input * family.cacheWrite } = given;
     const prices = {
       input,
@@ -101,31 +93,17 @@ class Prices {
   }
 }
 
-/** Prices of every kind, worked out from those that were billed. Undefined if none was. */
-function completed(own, family) {
-  const input = own.input ?? own.cacheWrite / family.cacheWrite;
-  const base = input > 0 ? input : own.cacheRead / family.cacheRead;
-  if (!(base > 0)) return undefined;
-  const price = (kind) => {
-    const [least, most] = RANGES[kind] ?? [0, Infinity];
-    const share = own[kind] / base;
-    return share >= least && share <= most ? own[kind] : base * family[kind];
-  };
-  return Object.fromEntries(KINDS.map((kind) => [kind, kind === "input" ? base : price(kind)]));
-}
-
 /** Cost of tokens at these prices, answer included. */
-function sumOf(counts, prices, kinds = KINDS) {
-  return kinds.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
+function sumOf(counts, prices) {
+  return KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
 }
 
 /** Dollars of a call by its own bill. Undefined if the bill is missing or absurd. */
 function billedOf(cost, counts) {
   const most = MAX_PRICE * (counts.prompt + counts.output);
-  const isBelieved = (dollars) => dollars > 0 && dollars <= most;
   const parts = KINDS.map((kind) => cost?.[kind]).filter(Number.isFinite);
   const sums = [cost?.total, parts.reduce((sum, part) => sum + part, 0)];
-  return sums.find(isBelieved);
+  return sums.find((dollars) => dollars > 0 && dollars <= most);
 }
 
 module.exports = { KINDS, PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };

@@ -1,7 +1,7 @@
 // `pi-strata cache`: the dollars of a recorded session by its own usage, the cache misses with their causes, and what each move
 // of the hook cost and saved.
 
-import { Book } from "../tools/ledger_book.js";
+import tools from "../tools/ledger.js";
 import { some, times } from "./numbers.mjs";
 import { figureList, percent, printable, textTable, whole } from "./table.mjs";
 
@@ -17,15 +17,12 @@ const CAUSES = {
 };
 
 /** The ledger of a recording, over all its stretches. */
-export async function ledgerOf(recording, options) {
-  const book = new Book("cache", { ...recording.times, ...options });
-  for (const [stretch, { opening }] of recording.stretches.entries()) {
-    await book.enter(recording.messagesIn(stretch), opening.length);
-  }
-  const { misses, moves, ...ledger } = await book.report();
-  // An index counts within one stretch; the number of the call is unique.
-  const withoutIndex = ({ index, ...row }) => row;
-  return { ...ledger, misses: misses.map(withoutIndex), moves: moves.map(withoutIndex) };
+export function ledgerOf(recording, options) {
+  const lists = recording.stretches.map(({ opening }, stretch) => ({
+    list: recording.messagesIn(stretch),
+    from: opening.length,
+  }));
+  return tools.ledgerOf("cache", lists, { ...recording.times, ...options });
 }
 
 /** The ledger as text. */
