@@ -1,53 +1,53 @@
-// `pi-strata explain`: the edits that the hook would make before one call of a recorded session, and why, as text. Messages are
-// numbered from 1, in the order of the recording.
+// `pi-strata explain`: the edits that the hook would make before one call of a recorded session, and why. Messages are numbered
+// from 1, in the order of the recording.
 
-import { explain } from "../tools/explain.js";
-import { change, shared, some } from "./numbers.mjs";
-import { UsageError } from "./session.mjs";
-import { figureList, printable, textTable, whole } from "./table.mjs";
+import { explain as explainList } from "../tools/explain.js";
+import { UsageError } from "./errors.mjs";
+import { change, shared, some, whole } from "./numbers.mjs";
+import { wholeNumber } from "./options.mjs";
+import { load } from "./session.mjs";
+import { figureList, textTable } from "./table.mjs";
+import { printable } from "./text.mjs";
 
-/** `{ call, messages, explanation }` of a recording's `call`-th call (from 1; the last one if undefined). */
-export async function explainCall(recording, call, options) {
-  const { calls } = recording;
-  const number = call ?? calls.length;
-  const found = calls[number - 1];
-  if (found === undefined)
-    throw new UsageError(
-      `There is no call ${number}: the session has ${calls.length}; name one with --call.`,
+export const explain = {
+  own: { call: wholeNumber },
+  /** Explains the call of that number, from 1; the last one by default. */
+  async run({ positionals, hook, call: asked }) {
+    const { path: session, session: recording } = await load(positionals);
+    const { calls } = recording;
+    const call = asked ?? calls.length;
+    if (calls[call - 1] === undefined)
+      throw new UsageError(
+        `There is no call ${call}: the session has ${calls.length}; name one with --call.`,
+      );
+    const numbers = recording.numbersBefore(calls[call - 1]);
+    const messages = numbers.map((number) => recording.message(number));
+    const explained = await explainList(messages, { ...recording.times, ...hook });
+    const saved = shared(
+      explained.tokensBefore - explained.tokensAfter,
+      explained.edits.map(({ tokensSaved }) => tokensSaved),
     );
-  const numbers = recording.numbersBefore(found);
-  const messages = recording.messagesBefore(found);
-  const { edits, ...explanation } = await explain(messages, { ...recording.times, ...options });
-  const saved = shared(
-    explanation.tokensBefore - explanation.tokensAfter,
-    edits.map(({ tokensSaved }) => tokensSaved),
-  );
-  return {
-    call: number,
-    messages: messages.length,
-    explanation: {
-      ...explanation,
-      edits: edits.map(({ index, ...edit }, i) => ({
-        message: numbers[index] + 1,
-        of: nameOf(messages[index]),
-        ...edit,
-        tokensSaved: saved[i],
-      })),
-    },
-  };
-}
+    const edits = explained.edits.map(({ index, ...edit }, i) => {
+      const { role, toolName } = messages[index];
+      const of = role === "toolResult" ? `${role} ${toolName}` : role;
+      return { message: numbers[index] + 1, of, ...edit, tokensSaved: saved[i] };
+    });
+    const document = { session, call, ...explained, edits };
+    return { document, text: textOf(document, messages.length) };
+  },
+};
 
 /** The figures, the schedule's arithmetic, and a line per edit. */
-export function explanationText(path, { call, messages, explanation }) {
-  const { tokensBefore, tokensAfter, thresholdTokens, scale, schedule, edits } = explanation;
-  const head = [
-    ["session", printable(path)],
+function textOf(
+  { session, call, tokensBefore, tokensAfter, thresholdTokens, scale, schedule, edits },
+  messages,
+) {
+  const size = `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)})`;
+  const figures = figureList([
+    ["session", printable(session)],
     ["call", whole(call)],
     ["messages", whole(messages)],
-    [
-      "tokens",
-      `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)}), as the provider counts, estimated`,
-    ],
+    ["tokens", `${size}, as the provider counts, estimated`],
     ["threshold", `${whole(thresholdTokens)} tokens`],
     ["scale", `${scale.toFixed(3)} provider tokens per cl100k token`],
     ["schedule", `${schedule.mode}: ${schedule.why}`],
@@ -55,8 +55,7 @@ export function explanationText(path, { call, messages, explanation }) {
     ["paid for carrying", `${whole(schedule.carriedCost)} of ${whole(schedule.rewriteCost)} input tokens`],
     ["cache", schedule.cacheCold ? "cold" : "warm"],
     ["pays back", paybackText(schedule)],
-  ];
-  const figures = figureList(head);
+  ]);
   if (edits.length === 0) return `${figures}\n\nNothing is edited.`;
   const rows = edits.flatMap(({ message, of, layer, action, reason, tokensSaved, kept = [] }) => [
     [`#${message} ${of}`, String(layer), action, whole(tokensSaved), reason],
@@ -68,8 +67,4 @@ export function explanationText(path, { call, messages, explanation }) {
 function paybackText({ paybackCalls, removableTokens }) {
   if (paybackCalls === 0 || removableTokens === 0) return "nothing could be removed now";
   return Number.isFinite(paybackCalls) ? `after ${some(Math.ceil(paybackCalls), "call")}` : "never";
-}
-
-function nameOf({ role, toolName }) {
-  return role === "toolResult" ? `${role} ${toolName}` : role;
 }

@@ -5,50 +5,53 @@ import { parseArgs } from "node:util";
 import contract from "../contract.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
-import { REASONS, UsageError } from "./session.mjs";
-import { printable } from "./table.mjs";
+import { REASONS, UsageError } from "./errors.mjs";
+import { printable } from "./text.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
 const HOOK_OPTIONS = Object.fromEntries(
   Object.entries(contract.hookOptions)
     .filter(([, { is }]) => is !== "handler" && is !== "times")
-    .map(([name, option]) => [dashed(name), { ...option, name }]),
+    .map(([name, { is }]) => [name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), { name, is }]),
 );
 export const HOOK_FLAGS = Object.keys(HOOK_OPTIONS).map((name) => `--${name}`);
+const MORE = " (--help shows more)";
 
-/** `{ help, json, hook, positionals, ...own }` of a command's arguments. `own` names its options with their parsers. */
-export function readArguments(command, args, own, { takesHook, most }) {
-  const ofHook = takesHook ? HOOK_OPTIONS : {};
-  const names = [...Object.keys(own), ...Object.keys(ofHook), ...(takesHook ? ["options"] : [])];
-  const switches = { help: { type: "boolean", short: "h" }, json: { type: "boolean" } };
-  const texts = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
-  const { values, positionals } = parsed(args, { ...switches, ...texts });
-  if (positionals.length > most)
-    throw new UsageError(
-      `'${command}' takes at most ${most} argument; there are ${positionals.length}${MORE}`,
-    );
-  const { help = false, json = false, options } = values;
-  const given = (known) => Object.entries(known).filter(([name]) => values[name] !== undefined);
-  const hook = options === undefined ? {} : optionsIn(options);
-  for (const [name, option] of given(ofHook)) hook[option.name] = hookValue(values[name], option);
+/**
+ * `{ help, json, hook, positionals, ...own }` of a command's arguments. `own` names its options with their parsers. A command that
+ * takes files takes any number of them, and no options of the hook.
+ */
+export function readArguments(command, args, { own, takesFiles = false }) {
+  const ofHook = takesFiles ? {} : HOOK_OPTIONS;
+  const names = [...Object.keys(own), ...Object.keys(ofHook), ...(takesFiles ? [] : ["options"])];
+  const { values, positionals } = parsed(args, {
+    help: { type: "boolean", short: "h" },
+    json: { type: "boolean" },
+    ...Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+  });
+  if (positionals.length > 1 && !takesFiles)
+    throw new UsageError(`'${command}' takes at most 1 argument; there are ${positionals.length}${MORE}`);
+  const hook = values.options === undefined ? {} : optionsIn(values.options);
+  const read = { help: values.help, json: values.json, hook, positionals };
+  for (const [name, value] of Object.entries(values)) {
+    if (name in ofHook) hook[ofHook[name].name] = hookValue(value, ofHook[name]);
+    if (name in own) read[name] = own[name](value, `--${name}`);
+  }
   try {
     hookOptions.checkHookOptions("pi-strata", hook);
   } catch (error) {
     throw new UsageError(error.message.replace("pi-strata: ", "").replace(", or a function", ""));
   }
-  const ownValues = given(own).map(([name, parse]) => [name, parse(values[name], `--${name}`)]);
-  return { help, json, hook, positionals, ...Object.fromEntries(ownValues) };
+  return read;
 }
-
-const MORE = " (--help shows more)";
 
 function parsed(args, options) {
   try {
-    return parseArgs({ args, options, allowPositionals: true, strict: true });
+    return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     if (!error.code?.startsWith("ERR_PARSE_ARGS")) throw error;
-    const [, name] = /'(--?[^' ]+)/.exec(error.message) ?? [];
-    if (error.code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") throw new UsageError(`${error.message}${MORE}`);
+    const [, name] = /^Unknown option '(--?[^' ]+)/.exec(error.message) ?? [];
+    if (name === undefined) throw new UsageError(`${error.message}${MORE}`);
     const near = rules.nearest(name.replace(/^-+/, ""), Object.keys(options));
     throw new UsageError(`unknown option '${printable(name)}'; did you mean --${near}?${MORE}`);
   }
@@ -65,15 +68,16 @@ function hookValue(text, { is }) {
 }
 
 function optionsIn(file) {
-  try {
-    const options = JSON.parse(readFileSync(file, "utf8"));
-    if (typeof options === "object" && options !== null && !Array.isArray(options)) return options;
-  } catch (error) {
-    const reason =
-      error instanceof SyntaxError ? "it is not valid JSON" : (REASONS[error.code] ?? error.message);
+  const refuse = (reason) => {
     throw new UsageError(`Cannot read ${printable(file)}: ${reason}.`);
+  };
+  let options;
+  try {
+    options = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    refuse(error instanceof SyntaxError ? "it is not valid JSON" : (REASONS[error.code] ?? error.message));
   }
-  throw new UsageError(`Cannot read ${printable(file)}: an object of the hook's options was expected.`);
+  return rules.record.accepts(options) ? options : refuse("an object of the hook's options was expected");
 }
 
 /** A parser of the whole numbers from 1 on. */
@@ -85,18 +89,11 @@ export function wholeNumber(text, name) {
 
 /** A parser of `INPUT[,OUTPUT]`, dollars per million tokens. */
 export function price(text, name) {
-  const parts = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
-  const [input, output] = parts;
-  const isPrice = (value) => Number.isFinite(value) && value >= 0;
-  if (parts.length <= 2 && input > 0 && parts.every(isPrice))
-    return { input, ...(output !== undefined && { output }) };
+  const [, input, output] = /^(\d*\.?\d+)(?:,(\d*\.?\d+))?$/.exec(text.replaceAll(" ", "")) ?? [];
+  if (Number(input) > 0) return { input: Number(input), ...(output && { output: Number(output) }) };
   throw new UsageError(
     `${name} is ${JSON.stringify(text)}; it must be INPUT or INPUT,OUTPUT in dollars per million tokens.`,
   );
 }
 
 export const text = (value) => value;
-
-function dashed(name) {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}

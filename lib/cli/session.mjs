@@ -1,21 +1,13 @@
-// Finds and opens recorded sessions for the command line, and reads standard input.
+// Finds and opens recorded sessions for the command line.
 
 import { createReadStream } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
+import { reading, UsageError } from "./errors.mjs";
+import { some } from "./numbers.mjs";
 import { readLines } from "./recording/lines.mjs";
-import { printable } from "./table.mjs";
-
-/** A mistake that the user can fix, in one sentence; the process ends with exit code 2. */
-export class UsageError extends Error {}
-
-export const REASONS = {
-  ENOENT: "there is no such file; check the path",
-  EISDIR: "that is a folder; name a file in it",
-  EACCES: "it may not be read; check its permissions",
-};
+import { printable } from "./text.mjs";
 
 /** Where pi and Claude Code keep their sessions. */
 const HOMES = () => [
@@ -26,12 +18,33 @@ const SESSION = /\.jsonl$/;
 /** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
 const MAX_DEPTH = 2;
 
+/** The session that a command names, its path as it is told, and the fields that every document has. */
+export async function load([given]) {
+  const found = await findSession(given);
+  const session = await loadSession(found);
+  const path = nameOf(found);
+  const { format, problems, unplayed } = session;
+  for (const { line, message } of problems) console.error(`line ${line} skipped: ${message}`);
+  return { path, session, told: { session: path, format, problems, unplayed } };
+}
+
+/** The first lines of a table about a session. */
+export function headOf(path, { format, length, calls }) {
+  const size = `${some(length, "message")}, ${some(calls.length, "model call")}`;
+  return [
+    ["session", printable(path)],
+    ["format", `${format}, ${size}`],
+  ];
+}
+
+const nameOf = (path) => (path === "-" ? "standard input" : path);
+
 /** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
-export async function findSession(path) {
+async function findSession(path) {
   if (path === "-") return path;
-  if (path !== undefined && !(await told(path, () => stat(path))).isDirectory()) return path;
+  if (path !== undefined && !(await reading(path, stat(path))).isDirectory()) return path;
   const folders = path === undefined ? HOMES() : [path];
-  const found = (await Promise.all(folders.map(sessionsIn))).flat();
+  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
   const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
   const where = folders.map(printable).join(" or ");
@@ -41,46 +54,23 @@ export async function findSession(path) {
 async function sessionsIn(folder, depth = 0) {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = entries.map(async (entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(path, depth + 1) : [];
-    if (!SESSION.test(entry.name)) return [];
-    const { mtimeMs } = await stat(path).catch(() => ({}));
-    return mtimeMs === undefined ? [] : [{ file: path, mtimeMs }];
+    const file = join(folder, entry.name);
+    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, depth + 1) : [];
+    const { mtimeMs } = SESSION.test(entry.name) ? await stat(file).catch(() => ({})) : {};
+    return mtimeMs === undefined ? [] : [{ file, mtimeMs }];
   });
   return (await Promise.all(found)).flat();
 }
 
 /** The recording in the file at `path`; "-" is standard input. */
 export async function loadSession(path) {
-  const name = path === "-" ? "standard input" : printable(path);
-  let bytes = 0;
-  const counted = async function* (chunks) {
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      yield chunk;
-    }
-  };
+  const name = printable(nameOf(path));
   const chunks = path === "-" ? process.stdin : createReadStream(path);
-  const recording = await told(path, () => readLines(counted(chunks)));
-  if (bytes === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
+  const recording = await reading(path, readLines(chunks));
   if (recording.length > 0) return recording;
+  if (chunks.bytesRead === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
   const [problem] = recording.problems;
-  const first =
-    problem === undefined ? "" : ` Its first problem, in line ${problem.line}: ${problem.message}`;
+  const first = problem && ` Its first problem, in line ${problem.line}: ${problem.message}`;
   const expected = "a session of pi's or Claude Code's, or a JSON array of messages, was expected";
-  throw new UsageError(`${name} holds no messages: ${expected}.${first}`);
-}
-
-/** The bytes of a file, or of standard input for "-". Rejects with a UsageError. */
-export async function readAll(path) {
-  if (path === "-") return buffer(process.stdin);
-  return told(path, () => readFile(path));
-}
-
-async function told(path, work) {
-  try {
-    return await work();
-  } catch (error) {
-    throw new UsageError(`Cannot read ${printable(path)}: ${REASONS[error.code] ?? error.message}.`);
-  }
+  throw new UsageError(`${name} holds no messages: ${expected}.${first ?? ""}`);
 }

@@ -17,123 +17,83 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
 };
+/** What the page may do, beside running the script with its nonce. */
+const POLICY =
+  "default-src 'none'; script-src 'nonce-NONCE'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const JSON_TYPE = "application/json; charset=utf-8";
 
-class PageServer {
-  #token = randomBytes(TOKEN_BYTES).toString("base64url");
-  #title;
-  #log;
-  #server;
-  #opening;
-
-  constructor(title, log) {
-    this.#title = title;
-    this.#log = log;
-  }
-
-  /** Opens the page; returns its address. Rejects if the port is taken; port 0 is any free one. */
-  open(port) {
-    this.#opening ??= this.#listen(port).catch((error) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  #listen(port) {
-    const server = createServer((request, response) => {
-      try {
-        this.#answer(request, response);
-      } catch {
-        // A request must not be able to end the host.
-        if (response.headersSent) response.destroy();
-        else refuse(response, 500);
-      }
-    });
-    this.#server = server;
-    server.on("connection", (socket) => socket.unref());
-    return new Promise((resolve, reject) => {
-      // Later errors, such as too many open files, must not end the host either.
-      server.on("error", (error) => reject(inWords(error, port)));
-      server.listen({ host: HOST, port }, () => {
-        server.unref();
-        resolve(`http://${HOST}:${server.address().port}/${this.#token}/`);
-      });
-    });
-  }
-
-  async close() {
-    const server = this.#server;
-    if (!server?.listening) return;
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
-  }
-
-  #answer(request, response) {
-    const { port } = this.#server.address() ?? {};
-    const known = [`${HOST}:${port}`, `localhost:${port}`];
-    // A web page could ask in the reader's name by a foreign host name that leads here.
-    if (request.method !== "GET" || !known.includes(request.headers.host)) return refuse(response, 403);
-    // Anybody can send a request line, so nothing parses it before the token was found in it.
-    const { url } = request;
-    const pathStart = this.#token.length + 2;
-    if (!this.#isOpening(url.slice(0, pathStart))) return refuse(response, 404);
-    const [path, query] = url.slice(pathStart).split("?", 2);
-    const searchParams = new URLSearchParams(query);
-    switch (path) {
-      case "":
-        return this.#sendPage(response);
-      case "state":
-        return sendJson(response, this.#log.since(seenOf(searchParams)));
-      case "message":
-        return sendJson(response, this.#log.text(Number(searchParams.get("number"))) ?? null);
-      default:
-        return refuse(response, 404);
+/** Opens the page of a log; resolves with `{ url, close }`. Rejects if the port is taken; port 0 is any free one. */
+async function serve({ title, log, port }) {
+  const start = `/${randomBytes(TOKEN_BYTES).toString("base64url")}/`;
+  const server = createServer((request, response) => {
+    try {
+      const query = isAllowed(request, server) ? queryOf(request.url, start) : 403;
+      if (typeof query === "number") send(response, query);
+      else answer(response, query, { title, log });
+    } catch {
+      // A request must not be able to end the host.
+      if (response.headersSent) response.destroy();
+      else send(response, 500);
     }
-  }
-
-  #isOpening(text) {
-    const [given, own] = [Buffer.from(text), Buffer.from(`/${this.#token}/`)];
-    return given.length === own.length && timingSafeEqual(given, own);
-  }
-
-  #sendPage(response) {
-    const nonce = randomBytes(TOKEN_BYTES).toString("base64");
-    const policy = [
-      "default-src 'none'",
-      `script-src 'nonce-${nonce}'`,
-      "style-src 'unsafe-inline'",
-      "connect-src 'self'",
-      "img-src data:",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ];
-    const title = JSON.stringify({ title: this.#title }).replaceAll("<", "\\u003c");
-    const page = pageText()
-      .replace('"{{data}}"', () => title)
-      .replace("<script>", () => `<script nonce="${nonce}">`);
-    send(response, page, "text/html; charset=utf-8", { "Content-Security-Policy": policy.join("; ") });
-  }
+  });
+  server.on("connection", (socket) => socket.unref());
+  await new Promise((resolve, reject) => {
+    // Later errors, such as too many open files, must not end the host either.
+    server.on("error", (error) => reject(inWords(error, port)));
+    server.listen({ host: HOST, port }, resolve);
+  });
+  server.unref();
+  return {
+    url: `http://${HOST}:${server.address().port}${start}`,
+    close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      return closed;
+    },
+  };
 }
 
-/** The numbers in a query: how much a page has seen. Anything else counts as nothing seen. */
-function seenOf(searchParams) {
-  return Object.fromEntries(Array.from(searchParams, ([name, value]) => [name, Number(value)]));
+/** A web page could ask in the reader's name by a foreign host name that leads here. */
+function isAllowed({ method, headers }, server) {
+  const { port } = server.address() ?? {};
+  return method === "GET" && [`${HOST}:${port}`, `localhost:${port}`].includes(headers.host);
 }
 
-function sendJson(response, value) {
-  send(response, JSON.stringify(value), "application/json; charset=utf-8");
+/** `{ path, values }` behind the secret start of an address; 404 without it. Nothing is parsed before the secret was found. */
+function queryOf(url, start) {
+  const [given, own] = [Buffer.from(url.slice(0, start.length)), Buffer.from(start)];
+  if (given.length !== own.length || !timingSafeEqual(given, own)) return 404;
+  const [path, query] = url.slice(start.length).split("?", 2);
+  return {
+    path,
+    values: Object.fromEntries(
+      Array.from(new URLSearchParams(query), ([name, value]) => [name, Number(value)]),
+    ),
+  };
 }
 
-function send(response, text, type, headers = {}) {
-  response.writeHead(200, { ...HEADERS, ...headers, "Content-Type": type });
+function answer(response, { path, values }, { title, log }) {
+  if (path === "state") send(response, 200, JSON.stringify(log.since(values)), JSON_TYPE);
+  else if (path === "message")
+    send(response, 200, JSON.stringify(log.text(values.number) ?? null), JSON_TYPE);
+  else if (path === "") sendPage(response, title);
+  else send(response, 404);
+}
+
+function sendPage(response, title) {
+  const nonce = randomBytes(TOKEN_BYTES).toString("base64");
+  const data = JSON.stringify({ title }).replaceAll("<", "\\u003c");
+  const page = pageText()
+    .replace('"{{data}}"', () => data)
+    .replace("<script>", () => `<script nonce="${nonce}">`);
+  response.setHeader("Content-Security-Policy", POLICY.replace("NONCE", nonce));
+  send(response, 200, page, "text/html; charset=utf-8");
+}
+
+function send(response, status, text = "", type = "text/plain") {
+  response.writeHead(status, { ...HEADERS, "Content-Type": type });
   response.end(text);
-}
-
-function refuse(response, status) {
-  response.writeHead(status, { ...HEADERS, "Content-Type": "text/plain" });
-  response.end();
 }
 
 function inWords(error, port) {
@@ -150,4 +110,4 @@ function pageText() {
   return page;
 }
 
-module.exports = { PageServer };
+module.exports = { serve };

@@ -28,21 +28,16 @@ const DESCRIPTION =
   "Read the original of a tool result that was shortened. Shortened results hold a marker line that ends with a " +
   "handle of eight characters. Reads a page of characters from `offset`; with `pattern` it lists the places where that " +
   "text stands instead, each with the offset to read at.";
+const LIMIT = `Characters to read; default ${PAGE_CHARS}, at most ${MAX_PAGE_CHARS}`;
+const PATTERN = "Text to search for, word for word; * stands for anything within a line";
 
 const PARAMETERS = {
   type: "object",
   properties: {
     handle: { type: "string", description: "The handle at the end of the marker line" },
     offset: { type: "integer", minimum: 0, description: "First character to read or search; default 0" },
-    limit: {
-      type: "integer",
-      minimum: 1,
-      description: `Characters to read; default ${PAGE_CHARS}, at most ${MAX_PAGE_CHARS}`,
-    },
-    pattern: {
-      type: "string",
-      description: "Text to search for, word for word; * stands for anything within a line",
-    },
+    limit: { type: "integer", minimum: 1, description: LIMIT },
+    pattern: { type: "string", description: PATTERN },
   },
   required: ["handle"],
 };
@@ -67,9 +62,10 @@ function createRecallTool(messages) {
       const { found, handles } = await lookUp(others.concat(pages), query.handle, signal);
       if (found === undefined) return notFound(query.handle, others, handles, all);
       // The result is a page that this tool returned and the hook then shortened: read on in its original.
-      const source = pages.includes(found) ? sourceOf(found, query) : undefined;
-      const original = source && (await lookUp(others, source.handle, signal)).found;
-      return original === undefined ? answer(found, query) : answer(original, source);
+      const { handle, offset } = pages.includes(found) ? (found.details ?? {}) : {};
+      const original = Number.isInteger(offset) ? (await lookUp(others, handle, signal)).found : undefined;
+      if (original === undefined) return answer(found, query);
+      return answer(original, { ...query, handle, offset: offset + query.offset });
     },
   };
 }
@@ -82,25 +78,14 @@ function queryOf(params) {
     handle: /\b[0-9a-f]{8}\b/.exec(text)?.[0] ?? text,
     offset: wholeNumber(offset, 0),
     limit: Math.min(Math.max(wholeNumber(limit, PAGE_CHARS), 2), MAX_PAGE_CHARS),
-    parts: typeof pattern === "string" ? partsOf(pattern.slice(0, MAX_PATTERN_CHARS)) : [],
+    // The texts between the stars.
+    parts: typeof pattern === "string" ? pattern.slice(0, MAX_PATTERN_CHARS).split("*").filter(Boolean) : [],
   };
 }
 
 function wholeNumber(value, fallback) {
   const number = Math.floor(Number(value ?? fallback));
   return number >= 0 ? Math.min(number, Number.MAX_SAFE_INTEGER) : fallback;
-}
-
-/** The texts of a pattern between its stars. */
-function partsOf(pattern) {
-  return pattern.split("*").filter((part) => part !== "");
-}
-
-/** The query for the original of a page; undefined if the page does not name it. */
-function sourceOf({ content, details }, query) {
-  const [, start] = /^\[characters (\d+) to /.exec(joinedText(content)) ?? [];
-  if (details?.found !== true || typeof details.handle !== "string" || start === undefined) return undefined;
-  return { ...query, handle: details.handle, offset: Number(start) + query.offset };
 }
 
 /** Finds the result with this handle, or of the call with this id; returns the handles of all if there is none. */
@@ -121,88 +106,86 @@ async function lookUp(results, wanted, signal) {
 
 function answer({ content, toolName }, { handle, offset, limit, parts }) {
   const whole = joinedText(content);
-  const start = afterPair(whole, Math.min(offset, whole.length));
-  const { text, next, ...rest } = parts.length > 0 ? search(whole, start, parts) : page(whole, start, limit);
-  const details = { found: true, handle, toolName, chars: whole.length, next, ...rest };
+  const start = betweenPairs(whole, Math.min(offset, whole.length));
+  const { text, ...found } = parts.length > 0 ? search(whole, start, parts) : page(whole, start, limit);
+  const details = { found: true, handle, toolName, chars: whole.length, ...found };
   return { content: [{ type: "text", text }], details };
 }
 
 /** Up to `limit` units from `start` on. The page ends after a line if its second half holds the end of one. */
 function page(whole, start, limit) {
-  let end = beforePair(whole, Math.min(start + limit, whole.length));
+  let end = betweenPairs(whole, Math.min(start + limit, whole.length));
   const line = whole.lastIndexOf("\n", end - 1) + 1;
   if (end < whole.length && line - start > (end - start) / 2) end = line;
   const left = whole.length - end;
   const more = left > 0 ? `\n[${left} more characters; go on with offset ${end}]` : "";
   const text = `[characters ${start} to ${end} of ${whole.length}]\n${whole.slice(start, end)}${more}`;
-  return { text, next: left > 0 ? end : null };
+  return { text, offset: start, next: left > 0 ? end : null };
 }
 
-/** Finds the places from `start` on where the parts follow each other in one line, and shows their surroundings. */
-function search(whole, start, [first, ...others]) {
+/** The matches from `start` on, each with its surroundings in the line. */
+function search(whole, start, parts) {
   const shown = [];
   let chars = 0;
-  let next = null;
-  for (let hit = whole.indexOf(first, start); hit !== -1; ) {
-    const lineEnd = endOfLine(whole, hit);
-    const end = others.reduce((at, part) => endOfPart(whole, part, at, lineEnd), hit + first.length);
-    if (end === -1) {
-      hit = whole.indexOf(first, lineEnd + 1);
-      continue;
-    }
+  let match = nextMatch(whole, start, parts);
+  while (match !== undefined) {
+    const { hit, end, lineEnd } = match;
     const line = whole.lastIndexOf("\n", hit - 1) + 1;
-    const from = afterPair(whole, Math.max(hit === 0 ? 0 : line, hit - AROUND_CHARS));
-    const to = beforePair(whole, Math.min(lineEnd, Math.min(end, hit + AROUND_CHARS) + AROUND_CHARS));
+    const from = betweenPairs(whole, Math.max(Math.min(line, hit), hit - AROUND_CHARS));
+    const to = betweenPairs(whole, Math.min(lineEnd, Math.min(end, hit + AROUND_CHARS) + AROUND_CHARS));
     const excerpt = `@${from}: ${whole.slice(from, to)}`;
-    if (shown.length === MAX_MATCHES || chars + excerpt.length > MAX_PAGE_CHARS) {
-      next = hit;
-      break;
-    }
     chars += excerpt.length;
+    if (shown.length === MAX_MATCHES || chars > MAX_PAGE_CHARS) break;
     shown.push(excerpt);
-    hit = whole.indexOf(first, Math.max(to, hit + 1));
+    match = nextMatch(whole, Math.max(to, hit + 1), parts);
   }
+  const next = match?.hit ?? null;
   const more = next === null ? [] : [`[more matches; go on with offset ${next}]`];
   const none = `[no match from character ${start} on; the text has ${whole.length} characters]`;
   const head = `[matches from character ${start} on; @N is an offset to read at]`;
-  const text = shown.length === 0 ? none : [head, ...shown, ...more].join("\n");
-  return { text, next, matches: shown.length };
+  return {
+    text: shown.length === 0 ? none : [head, ...shown, ...more].join("\n"),
+    next,
+    matches: shown.length,
+  };
 }
 
-/** The end of the first `part` between `at` and `lineEnd`; -1 if there is none or `at` is -1. */
-function endOfPart(whole, part, at, lineEnd) {
-  const found = at === -1 ? -1 : whole.slice(at, lineEnd).indexOf(part);
-  return found === -1 ? -1 : at + found + part.length;
+/** The first place from `at` on where the parts follow each other in one line. */
+function nextMatch(whole, at, [first, ...others]) {
+  for (let hit = whole.indexOf(first, at); hit !== -1; ) {
+    const newline = whole.indexOf("\n", hit);
+    const lineEnd = newline === -1 ? whole.length : newline;
+    let end = hit + first.length;
+    for (const part of others) {
+      const found = end === -1 ? -1 : whole.slice(end, lineEnd).indexOf(part);
+      end = found === -1 ? -1 : end + found + part.length;
+    }
+    if (end !== -1) return { hit, end, lineEnd };
+    // A later start in this line finds no more.
+    hit = whole.indexOf(first, lineEnd + 1);
+  }
+  return undefined;
 }
 
-function endOfLine(whole, at) {
-  const end = whole.indexOf("\n", at);
-  return end === -1 ? whole.length : end;
-}
-
-/** `at`, or one unit later or earlier if it splits a surrogate pair. */
-const afterPair = (text, at) => (isInPair(text, at) ? at + 1 : at);
-const beforePair = (text, at) => (isInPair(text, at) ? at - 1 : at);
-
-function isInPair(text, at) {
-  return /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
+/** `at`, or one unit earlier if it splits a surrogate pair. */
+function betweenPairs(text, at) {
+  return /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1)) ? at - 1 : at;
 }
 
 function notFound(handle, results, handles, all) {
   const isCompacted = all.some((message) => message?.role === "compactionSummary");
-  const named = results
-    .map(({ toolName, content }, i) => ({ toolName, chars: joinedText(content).length, handle: handles[i] }))
-    .filter(({ chars }) => chars > MIN_NAMED_CHARS)
-    .slice(0, NAMED_HANDLES)
-    .map(({ toolName, chars, handle }) => `${handle} (${toolName}, ${chars} characters)`);
+  const named = results.flatMap(({ toolName, content }, i) => {
+    const chars = joinedText(content).length;
+    return chars > MIN_NAMED_CHARS ? [`${handles[i]} (${toolName}, ${chars} characters)`] : [];
+  });
   const gone = isCompacted
     ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
     : "";
   const none = `No result ${isCompacted ? "since then" : "here"} is long enough to have been shortened.`;
+  const newest = `The newest are:\n${named.slice(0, NAMED_HANDLES).join("\n")}`;
   const text =
     `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. ${gone}A handle has eight ` +
-    "characters and stands at the end of the marker line of a shortened result. " +
-    (named.length === 0 ? none : `The newest are:\n${named.join("\n")}`);
+    `characters and stands at the end of the marker line of a shortened result. ${named.length === 0 ? none : newest}`;
   return { content: [{ type: "text", text }], details: { found: false, handle } };
 }
 

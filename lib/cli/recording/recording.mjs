@@ -74,6 +74,11 @@ export class Recording {
     return this.#messages[number];
   }
 
+  /** Every message, in the order of the numbers. */
+  get all() {
+    return this.#messages.slice();
+  }
+
   /** cl100k tokens of a message, counted once. */
   tokens(number) {
     this.#tokens[number] ??= counting.countTokens(this.message(number));

@@ -12,8 +12,10 @@ import { NONE, POLICIES } from "./policies.mjs";
  */
 export async function reportData({ title, session, cache, ours, run, onPolicy, ...setting }) {
   const { contextWindow, prices, estimates } = setting;
-  const known = { [NONE]: run.none, [ours]: run.ours };
+  const { calls, format, unplayed } = session;
+  const column = (name) => run.reports.map((report) => report[name]);
   const policies = [];
+  const known = { [NONE]: run.none, [ours]: run.ours };
   for (const name of new Set([...Object.keys(POLICIES), ours])) {
     const bill = known[name] ?? (await billOf(session, POLICIES[name]({ contextWindow, prices }), setting));
     const { readTokens, ...shown } = bill;
@@ -24,37 +26,28 @@ export async function reportData({ title, session, cache, ours, run, onPolicy, .
   const scale = estimates.at(-1)?.scale ?? 1;
   return {
     title,
-    format: session.format,
+    format,
     contextWindow,
     prices,
     cache,
     ours,
-    unplayed: session.unplayed,
-    calls: callColumns(run, session),
+    unplayed,
+    calls: {
+      at: calls.map(({ at }) => at),
+      stretch: calls.map(({ stretch }) => stretch),
+      before: column("tokensBefore"),
+      after: column("tokensAfter"),
+      /** Tokens above which the schedule drops messages. */
+      line: column("limit"),
+      reason: column("reason"),
+    },
     stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
-    messages: messageColumns(session, scale),
+    messages: {
+      role: session.all.map(({ role }) => role),
+      tool: session.all.map(({ role, toolName = "?" }) => (role === "toolResult" ? String(toolName) : "")),
+      tokens: session.all.map((_, number) => Math.round(scale * session.tokens(number))),
+    },
     changes: run.changes.map((change) => rowOf(change, scale)),
     policies,
-  };
-}
-
-function callColumns({ reports }, { calls }) {
-  return {
-    at: calls.map(({ at }) => at),
-    stretch: calls.map(({ stretch }) => stretch),
-    before: reports.map(({ tokensBefore }) => tokensBefore),
-    after: reports.map(({ tokensAfter }) => tokensAfter),
-    /** Tokens above which the schedule drops messages. */
-    line: reports.map(({ limit }) => limit),
-    reason: reports.map(({ reason }) => reason),
-  };
-}
-
-function messageColumns(session, scale) {
-  const messages = Array.from({ length: session.length }, (_, number) => session.message(number));
-  return {
-    role: messages.map((message) => message.role),
-    tool: messages.map((message) => (message.role === "toolResult" ? String(message.toolName ?? "?") : "")),
-    tokens: messages.map((_, number) => Math.round(scale * session.tokens(number))),
   };
 }

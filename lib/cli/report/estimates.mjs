@@ -18,52 +18,35 @@ const DISAGREES_TOKENS = 2_000;
  * plain, beside `overheadTokens`.
  */
 export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
-  const calls = sizesOf(recording);
-  const scale = scaleOf(calls);
-  const isOdd = ({ counted, reported }) =>
-    scale * counted - reported > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * reported);
-  const beside = ({ counted, reported }) => reported - scale * counted;
-  const sound = calls.filter((call) => call.reported !== undefined && !isOdd(call));
-  const usual = quantile(sound.map(beside), 0.5) ?? overheadTokens;
-  let base = usual;
-  return calls.map((call) => {
-    const { counted, reported } = call;
-    const odd = reported !== undefined && isOdd(call);
-    if (reported !== undefined) base = odd ? usual : beside(call);
-    const line = lineOf(base, scale);
-    const tokensBefore = reported ?? line(counted);
-    const tokensOf = (tokens) => (tokens === counted ? tokensBefore : line(tokens));
-    return { tokensBefore, held: Math.round(scale * counted), isOdd: odd, scale, tokensOf };
-  });
-}
-
-/** Whole tokens, as a provider counts. */
-const lineOf = (base, scale) => (tokens) => Math.round(Math.max(0, base + scale * tokens));
-
-/** The cl100k tokens before each call, and what was reported for it. */
-function sizesOf(recording) {
-  const sums = [0];
-  for (let number = 0; number < recording.length; number += 1)
-    sums.push(sums[number] + recording.tokens(number));
-  return recording.calls.map((call) => {
-    const { opening, from } = recording.stretches[call.stretch];
-    const opened = opening.reduce((sum, number) => sum + recording.tokens(number), 0);
-    const { model } = recording.message(call.at);
-    const counted = opened + sums[call.at] - sums[from];
-    return { stretch: call.stretch, model, counted, reported: recording.reported(call) };
-  });
-}
-
-/** Provider tokens per cl100k token: the median over the steps from one report to the next. */
-function scaleOf(calls) {
+  const calls = recording.calls.map((call) => ({
+    stretch: call.stretch,
+    model: recording.message(call.at).model,
+    reported: recording.reported(call),
+    counted: recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0),
+  }));
   const told = calls.filter(({ reported }) => reported !== undefined);
-  const steps = told.flatMap((call, i) => {
+  const scale = quantile(scalesBetween(told), 0.5) ?? 1;
+  const beside = ({ counted, reported }) => reported - scale * counted;
+  const isOdd = (call) => -beside(call) > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * call.reported);
+  const usual = quantile(told.filter((call) => !isOdd(call)).map(beside), 0.5) ?? overheadTokens;
+  let last = usual;
+  return calls.map((call) => {
+    if (call.reported !== undefined) last = isOdd(call) ? usual : beside(call);
+    const base = last;
+    const lineAt = (tokens) => Math.round(Math.max(0, base + scale * tokens));
+    const tokensBefore = call.reported ?? lineAt(call.counted);
+    const tokensOf = (tokens) => (tokens === call.counted ? tokensBefore : lineAt(tokens));
+    return { tokensBefore, held: Math.round(scale * call.counted), isOdd: isOdd(call), scale, tokensOf };
+  });
+}
+
+/** Provider tokens per cl100k token, from each report of a model to the next in the same stretch. */
+function scalesBetween(told) {
+  return told.flatMap((call, i) => {
     const last = told[i - 1];
     if (last?.stretch !== call.stretch || last.model !== call.model) return [];
     const tokens = call.counted - last.counted;
     const scale = (call.reported - last.reported) / tokens;
     return tokens >= MIN_STEP_TOKENS && scale >= SCALES[0] && scale <= SCALES[1] ? [scale] : [];
   });
-  const whole = told.map(({ counted, reported }) => reported / counted).filter((scale) => scale <= SCALES[1]);
-  return quantile(steps, 0.5) ?? Math.max(1, Math.min(...whole, whole.length === 0 ? 1 : Infinity));
 }

@@ -3,29 +3,28 @@
 
 import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { REASONS, UsageError } from "../session.mjs";
-import { printable } from "../table.mjs";
+import { REASONS, UsageError } from "../errors.mjs";
+import { printable } from "../text.mjs";
 
 const PAGE = new URL("page.html", import.meta.url);
+const REFUSALS = { ...REASONS, ENOENT: "its folder is not there; make it first" };
 
 /**
- * Opens a report beside `path` before the long work for it begins: `write(text)` replaces an earlier report, `discard()` leaves
- * that as it was.
+ * Opens a report beside `path` before the long work for it begins: `write(make)` puts the text that `make()` resolves with in the
+ * place of an earlier report, `discard()` leaves that as it was.
  */
 export async function openReport(path) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const refused = (error) => {
-    const reason = error.code === "ENOENT" ? "its folder is not there; make it first" : REASONS[error.code];
-    return new UsageError(`Cannot write ${printable(path)}: ${reason ?? error.message}.`);
+  const refuse = ({ code, message }) => {
+    throw new UsageError(`Cannot write ${printable(path)}: ${REFUSALS[code] ?? message}.`);
   };
-  const earlier = await stat(path).catch(() => undefined);
-  if (earlier?.isDirectory()) throw refused({ code: "EISDIR" });
-  const file = await open(beside, "w").catch((error) => Promise.reject(refused(error)));
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse({ code: "EISDIR" });
+  const file = await open(beside, "w").catch(refuse);
   return {
-    async write(text) {
-      await file.writeFile(text);
+    async write(make) {
+      await file.writeFile(await make());
       await file.close();
-      await rename(beside, path).catch((error) => Promise.reject(refused(error)));
+      await rename(beside, path).catch(refuse);
     },
     async discard() {
       await file.close().catch(() => {});

@@ -1,48 +1,54 @@
-// The prices of a replay: those the user names, else those the session was billed at. Without either, tokens are weighed by the
-// ratios of the model's family, and nothing is in dollars.
+// The prices and the cache of a replay. Prices are those the user names, else those the session was billed at. Without either,
+// tokens are weighed by the ratios of the model's family, and nothing is in dollars.
 
 import prices from "../../bill/prices.js";
 
-const { Prices, countsOf, familyOf, KINDS, PER_MILLION } = prices;
+const { Prices, countsOf, familyOf, PER_MILLION } = prices;
 const WORDS = {
   billed: "as the session was billed",
   named: "as --price names it",
   family: "as no price is known",
 };
+/** Providers and models whose cache serves whole earlier requests only. */
+const WITH_BREAKPOINTS = /anthropic|claude/i;
 
 /**
  * `{ unit, source, model, ttlSeconds, input, read, write, output }` for a recording: dollars per million tokens, or tokens of
  * input per token if `unit` is "tokens". `named` are the user's prices, `cache` is the hook's option.
  */
-export function pricesOf(recording, named, cache) {
-  const answers = recording.calls.map(({ at }) => recording.message(at));
-  const model = mostFrequent(answers.map(modelOf));
+export function pricesOf(recording, named, cache = {}) {
+  const answers = answersIn(recording);
+  const model = mostFrequent(answers.map(modelOf)) ?? "";
+  const own = new Prices(named);
+  const bills = answers.flatMap(({ usage, ...answer }) => {
+    const counts = modelOf(answer) === model ? countsOf(usage) : undefined;
+    return (counts && own.of(model, usage, counts)) ?? [];
+  });
   const family = familyOf(model);
-  const billed = named === undefined ? billedIn(answers, model) : undefined;
-  const base = named?.input ?? 1;
-  const prices = billed ?? Object.fromEntries(KINDS.map((kind) => [kind, base * family[kind]]));
-  const given = typeof cache === "object" ? cache : {};
-  const { input } = prices;
+  const perToken = own.named(model) ?? bills.at(-1);
+  const unit = perToken === undefined ? 1 : PER_MILLION;
+  const { input, cacheRead, cacheWrite, output } = perToken ?? family;
   return {
-    unit: (billed ?? named) ? "dollars" : "tokens",
-    source: billed ? "billed" : named ? "named" : "family",
+    unit: perToken === undefined ? "tokens" : "dollars",
+    source: named ? "named" : perToken ? "billed" : "family",
     model,
-    ttlSeconds: given.ttlSeconds ?? family.ttlSeconds,
-    input,
-    read: given.read === undefined ? prices.cacheRead : given.read * input,
-    write: given.write === undefined ? prices.cacheWrite : given.write * input,
-    output: named?.output ?? prices.output,
+    ttlSeconds: cache.ttlSeconds ?? family.ttlSeconds,
+    input: input / unit,
+    read: ((cache.read ?? cacheRead / input) * input) / unit,
+    write: ((cache.write ?? cacheWrite / input) * input) / unit,
+    output: output / unit,
   };
 }
 
-/** The prices that the newest calls of a model were billed at; undefined if none was. */
-function billedIn(answers, model) {
-  const learned = new Prices();
-  const reported = answers.filter((answer) => modelOf(answer) === model && countsOf(answer.usage));
-  const prices = reported.map(({ usage }) => learned.of(model, usage, countsOf(usage))).filter(Boolean);
-  const last = prices.at(-1);
-  return last && Object.fromEntries(KINDS.map((kind) => [kind, last[kind] / PER_MILLION]));
+/** The kind of cache of most answers' provider: "breakpoint" or "prefix". */
+export function cacheModelOf(recording) {
+  const said = answersIn(recording).filter(({ model }) => model !== undefined);
+  const names = said.map(({ api, provider, model }) => [api, provider, model].join(" "));
+  const isBreakpoint = WITH_BREAKPOINTS.test(mostFrequent(names) ?? recording.format);
+  return isBreakpoint ? "breakpoint" : "prefix";
 }
+
+const answersIn = (recording) => recording.calls.map(({ at }) => recording.message(at));
 
 function modelOf({ provider, model }) {
   return [provider, model].filter(Boolean).join("/");
@@ -51,8 +57,7 @@ function modelOf({ provider, model }) {
 function mostFrequent(names) {
   const counts = new Map();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const [found] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [""];
-  return found;
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
 /** The prices in words, for the first lines of a replay. */
@@ -61,11 +66,6 @@ export function pricesText({ unit, source, input, read, write }) {
   const cached = `cache reads ${ratio(read)}, writes ${ratio(write)}`;
   if (unit === "tokens") return `${WORDS.family}: tokens are weighed, ${cached}; --price INPUT gives dollars`;
   return `$${Number(input.toPrecision(4))} per million tokens of input, ${WORDS[source]}; ${cached}`;
-}
-
-/** The cost of a request in dollars, or in tokens of input where no price is known. */
-export function costOf(tokens, readTokens, { unit, read, write }) {
-  return (unit === "dollars" ? PER_MILLION : 1) * (readTokens * read + (tokens - readTokens) * write);
 }
 
 /** A cost as it is printed. */

@@ -18,7 +18,6 @@ const { LAYERS } = contract;
  */
 export async function runOf(session, { hook: given, onCall, ...setting }) {
   const { contextWindow, prices } = setting;
-  const none = await billOf(session, async (messages) => messages, setting);
   const own = { cache: cacheOf(prices), ...session.times, ...given, contextWindow };
   const hook = new Hook(new Layers(options.checkHookOptions("replay", own)));
   const [reports, log] = [[], new ChangeLog()];
@@ -30,51 +29,55 @@ export async function runOf(session, { hook: given, onCall, ...setting }) {
     call.end();
     return edited;
   };
-  const answered = ({ call, numbers, tokensBefore, tokens }) => {
+  const answered = ({ call, numbers, tokensBefore, tokens: tokensAfter }) => {
     const { plan, times } = last;
     // The scale of the provider's tokens is learned as the session goes on.
     const unscaled = (edit) => ({ ...edit, tokensSaved: edit.tokensSaved / plan.scale });
     log.watch(call, editsIn(plan, numbers).map(unscaled));
-    const sizes = { messagesBefore: numbers.length, tokensBefore, tokensAfter: tokens };
-    const report = { call, ...sizes, ...decisionOf(plan, sizes), ...times };
+    const { saved: raw, dropped } = plan.totals(LAYERS.length);
+    const saved = shared(tokensBefore - tokensAfter, raw);
+    const { mode: schedule, why: reason } = scheduleOf(plan);
+    const report = {
+      call,
+      messagesBefore: numbers.length,
+      messagesAfter: numbers.length - dropped,
+      tokensBefore,
+      tokensAfter,
+      schedule,
+      reason,
+      limit: Math.round(plan.threshold),
+      saved: Object.fromEntries(LAYERS.map((layer, i) => [layer, saved[i]])),
+      ...times,
+    };
     reports.push(report);
     onCall?.(report);
   };
+  const none = await billOf(session, async (messages) => messages, setting);
   const ours = await billOf(session, policy, { ...setting, onCall: answered });
   return { none, ours, reports, changes: log.changes };
 }
 
-/** What a plan decided, and what each layer saved; the layers add up to the difference of the sizes. */
-function decisionOf(plan, { messagesBefore, tokensBefore, tokensAfter }) {
-  const { saved: raw, dropped } = plan.totals(LAYERS.length);
-  const saved = shared(tokensBefore - tokensAfter, raw);
-  const { mode: schedule, why: reason } = scheduleOf(plan);
-  return {
-    messagesAfter: messagesBefore - dropped,
-    schedule,
-    reason,
-    limit: Math.round(plan.threshold),
-    saved: Object.fromEntries(LAYERS.map((layer, i) => [layer, saved[i]])),
-  };
-}
-
 /** The sums of a run. */
 export function summaryOf({ none, ours, reports }) {
-  const last = reports.at(-1) ?? { messagesBefore: 0, messagesAfter: 0 };
+  const { messagesBefore = 0, messagesAfter = 0 } = reports.at(-1) ?? {};
   const savedBy = (layer) => reports.reduce((sum, { saved }) => sum + saved[layer], 0);
+  const spread = (name) => {
+    const at = (share) =>
+      quantile(
+        reports.map((report) => report[name]),
+        share,
+      ) ?? 0;
+    return { median: at(0.5), p95: at(0.95), max: at(1) };
+  };
+  const pair = (name) => ({ before: none[name], after: ours[name] });
   return {
     calls: reports.length,
-    messages: { before: last.messagesBefore, after: last.messagesAfter },
-    tokensSent: { before: none.tokens, after: ours.tokens },
-    peakTokens: { before: none.peak, after: ours.peak },
+    messages: { before: messagesBefore, after: messagesAfter },
+    tokensSent: pair("tokens"),
+    peakTokens: pair("peak"),
     saved: Object.fromEntries(LAYERS.map((layer) => [layer, savedBy(layer)])),
-    callsOverWindow: { before: none.overflows, after: ours.overflows },
-    totalMs: quantiles(reports.map(({ totalMs }) => totalMs)),
-    blockedMs: quantiles(reports.map(({ blockedMs }) => blockedMs)),
+    callsOverWindow: pair("overflows"),
+    totalMs: spread("totalMs"),
+    blockedMs: spread("blockedMs"),
   };
-}
-
-function quantiles(values) {
-  const at = (share) => quantile(values, share) ?? 0;
-  return { median: at(0.5), p95: at(0.95), max: at(1) };
 }

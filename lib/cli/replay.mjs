@@ -1,0 +1,153 @@
+// `pi-strata replay`: plays a recorded session through the hook, prints a line per call and the sums, and writes the report.
+
+import { basename } from "node:path";
+import contract from "../contract.js";
+import { change, some, whole } from "./numbers.mjs";
+import { price, text, wholeNumber } from "./options.mjs";
+import { progressLine } from "./progress.mjs";
+import { reportData } from "./report/data.mjs";
+import { estimatesOf } from "./report/estimates.mjs";
+import { openReport, reportHtml } from "./report/html.mjs";
+import { POLICIES, policyName } from "./report/policies.mjs";
+import { cacheModelOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
+import { runOf, summaryOf } from "./report/run.mjs";
+import { headOf, load } from "./session.mjs";
+import { figureList, screenColumns } from "./table.mjs";
+
+const CACHES = {
+  prefix: "whatever beginning two requests share is read (prefix cache)",
+  breakpoint: "whole earlier requests are read (breakpoint cache)",
+};
+/** The columns of a call: head, width and cell. Those of the layers are shown if the terminal has room for all. */
+const COLUMNS = [
+  { head: "call", width: 6, cell: ({ call }) => whole(call) },
+  {
+    head: "messages",
+    width: 15,
+    cell: ({ messagesBefore, messagesAfter }) => pair(messagesBefore, messagesAfter),
+  },
+  { head: "tokens", width: 21, cell: ({ tokensBefore, tokensAfter }) => pair(tokensBefore, tokensAfter) },
+  { head: "saved", width: 8, cell: ({ tokensBefore, tokensAfter }) => change(tokensBefore, tokensAfter) },
+  { head: "results", width: 10, cell: ({ saved }) => whole(saved.toolResults), isWide: true },
+  { head: "thinking", width: 10, cell: ({ saved }) => whole(saved.thinking), isWide: true },
+  {
+    head: "dropped",
+    width: 10,
+    cell: ({ saved }) => whole(saved.repair + saved.window + saved.shrink),
+    isWide: true,
+  },
+  { head: "ms", width: 9, cell: ({ totalMs }) => totalMs.toFixed(2) },
+];
+
+const pair = (before, after) => `${whole(before)} → ${whole(after)}`;
+
+export const replay = {
+  own: { every: wholeNumber, html: text, price },
+  /** Prints a run as it goes, and writes the report of the same run. */
+  async run({ positionals, hook, every = 1, html, price: named, json }) {
+    const page = html === undefined ? undefined : await openReport(html);
+    try {
+      const { path, session, told } = await load(positionals);
+      const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
+      const setting = {
+        contextWindow,
+        prices: pricesOf(session, named, hook.cache),
+        estimates: estimatesOf(session, hook),
+      };
+      const cache = cacheModelOf(session);
+      const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
+        isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
+      );
+      const print = json ? () => {} : console.log;
+      print(`${openingText(path, session, { ...setting, cache, oddCalls })}\n\n${rowOf(({ head }) => head)}`);
+      const line = progressLine("call", json ? session.calls.length : 0);
+      const onCall = (report) => {
+        if (report.call % every === 0) print(rowOf(({ cell }) => cell(report)));
+        line.advance();
+      };
+      const run = await runOf(session, { ...setting, hook, onCall });
+      line.stop();
+      const others = progressLine("setting", page === undefined ? 0 : Object.keys(POLICIES).length);
+      const shown = { title: basename(path), ours: policyName(hook), onPolicy: others.advance };
+      await page?.write(async () =>
+        reportHtml(await reportData({ ...shown, ...setting, session, cache, run })),
+      );
+      others.stop();
+      const cost = {
+        cache,
+        prices: setting.prices,
+        before: run.none.dollars[cache],
+        after: run.ours.dollars[cache],
+      };
+      const summary = { ...summaryOf(run), cost };
+      const where = page === undefined ? "" : `\n\nThe report is in ${html}; open it in any browser.`;
+      return {
+        document: { ...told, oddCalls, calls: run.reports, summary },
+        text: `\n${closingText(session, summary)}${where}`,
+      };
+    } finally {
+      await page?.discard();
+    }
+  },
+};
+
+/** One line of the table of calls. */
+function rowOf(cellOf) {
+  const all = COLUMNS.reduce((sum, { width }) => sum + 1 + width, -1);
+  const shown = COLUMNS.filter(({ isWide }) => !isWide || all <= screenColumns());
+  return shown.map((column) => cellOf(column).padStart(column.width)).join(" ");
+}
+
+/** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
+function openingText(path, session, { prices, cache, contextWindow, oddCalls }) {
+  return figureList([
+    ...headOf(path, session),
+    ["prices", pricesText(prices)],
+    ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
+    ["window", `${whole(contextWindow)} tokens`],
+    ...oddCalls.slice(-1).map((newest) => ["usage", oddText(oddCalls.length, newest)]),
+  ]);
+}
+
+/** Says that some calls report less than their messages hold. */
+function oddText(count, { call, reported, counted }) {
+  return (
+    `${some(count, "report")} below the size of the messages (call ${whole(call)}: ${whole(reported)} tokens, the ` +
+    `messages make ${whole(counted)}): the host, or this hook, left something out; the file's usage is taken`
+  );
+}
+
+/** The sums. The layers' savings add up to the difference in tokens sent. */
+function closingText({ unplayed, stretches, problems }, summary) {
+  const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
+  const both = ({ before, after }) => pair(before, after);
+  const spread = (ms) =>
+    ["median", "p95", "max"].map((name) => `${name} ${ms[name].toFixed(2)} ms`).join(", ");
+  const left = Object.entries(unplayed).filter(([, calls]) => calls > 0);
+  const acted = contract.LAYERS.filter((layer) => layer !== "repair" || saved.repair !== 0);
+  const sent = `${both(tokensSent)} (${change(tokensSent.before, tokensSent.after)})`;
+  return figureList([
+    ["model calls", whole(summary.calls)],
+    ...left.map(([which, calls]) => ["not played", `${some(calls, "call")} ${which}`]),
+    ["recorded compactions", whole(stretches.filter(({ cause }) => cause === "compaction").length)],
+    ["messages in the last call", both(messages)],
+    ["tokens sent, all calls", `${sent}, as the provider counts, estimated`],
+    ...acted.map((layer) => [`  saved by ${contract.layers[layer]}`, whole(saved[layer])]),
+    ["  saved in all", whole(tokensSent.before - tokensSent.after)],
+    ["cost of the input, all calls", moneyText(summary)],
+    ["largest call", both(peakTokens)],
+    ["calls over the window", both(callsOverWindow)],
+    ["time per call", spread(totalMs)],
+    ["main thread held", spread(blockedMs)],
+    ...(problems.length > 0 ? [["lines skipped", whole(problems.length)]] : []),
+  ]);
+}
+
+/** The cost with and without the hook. A request over the window has no price. */
+function moneyText({ cost: { cache, prices, before, after }, callsOverWindow }) {
+  const over = callsOverWindow.before;
+  const [from, to] = [before, after].map((sum) => costText(sum, prices));
+  return over > 0
+    ? `${to}, ${cache} cache; impossible without the hook: ${some(over, "call")} over the window`
+    : `${from} → ${to} (${change(before, after)}), ${cache} cache`;
+}
