@@ -24,31 +24,13 @@ export const claude = {
     "parentUuid" in line ||
     "leafUuid" in line,
 
-  entryOf({ type, uuid: id, message, ...line }) {
-    const isMessage = type === "user" || type === "assistant";
-    if (isMessage && !isObject(message)) return { problem: "This line carries no message." };
-    const isSide = line.isSidechain === true || typeof line.parent_tool_use_id === "string";
-    const entry = { id, parent: line.parentUuid, isSide, timestamp: timeOf(line.timestamp) };
-    if (type === "assistant")
-      return {
-        ...entry,
-        message,
-        response: message.id ?? line.requestId ?? message,
-        hasFailed: line.isApiErrorMessage,
-      };
-    // A compaction begins a new root; the path goes on with what it compacted.
-    if (line.isCompactSummary === true)
-      return { ...entry, message, isSummary: true, parent: line.parentUuid ?? undefined };
-    if (type === "user") return { ...entry, message, isMeta: line.isMeta };
-    if (type === "system" && line.subtype === "compact_boundary")
-      return {
-        ...entry,
-        boundary: line.compactMetadata ?? {},
-        parent: line.parentUuid ?? line.logicalParentUuid,
-      };
-    const isQueued = type === "attachment" && line.attachment?.type === "queued_command";
-    return isQueued ? { ...entry, message: { content: line.attachment.prompt } } : entry;
-  },
+  entryOf: (line) => ({
+    id: line.uuid,
+    parent: line.parentUuid,
+    isSide: line.isSidechain === true || typeof line.parent_tool_use_id === "string",
+    timestamp: timeOf(line.timestamp),
+    ...contentOf(line),
+  }),
 
   recordingOf(entries) {
     const known = new Set();
@@ -66,13 +48,25 @@ export const claude = {
   },
 };
 
+/** A message of the user's side, a part of a response, or a compaction's summary or boundary; nothing; or the problem with it. */
+function contentOf({ type, message, parentUuid, attachment, ...line }) {
+  // A compaction begins a new root; the path goes on with what it compacted.
+  if (type === "system" && line.subtype === "compact_boundary")
+    return { boundary: line.compactMetadata ?? {}, parent: parentUuid ?? line.logicalParentUuid };
+  if (type === "attachment" && attachment?.type === "queued_command")
+    return { message: { content: attachment.prompt } };
+  if (type !== "user" && type !== "assistant") return {};
+  if (!isObject(message)) return { problem: "This line carries no message." };
+  if (type === "assistant")
+    return { message, response: message.id ?? line.requestId ?? message, hasFailed: line.isApiErrorMessage };
+  if (line.isCompactSummary === true) return { message, isSummary: true, parent: parentUuid ?? undefined };
+  return { message, isMeta: line.isMeta };
+}
+
 const responsesIn = (lines) => new Set(lines.flatMap(({ response }) => response ?? []));
 
 /** The parts of one type in the content of a line. */
-function partsIn({ message }, type) {
-  const content = message?.content;
-  return Array.isArray(content) ? content.filter((part) => part?.type === type) : [];
-}
+const partsIn = ({ message }, type) => partsOf(message?.content).filter((part) => part?.type === type);
 
 /** The path, the other lines of its responses, and the results of calls that nothing on the path answers. */
 function completed(path, lines) {
@@ -111,7 +105,7 @@ function stepsOf(lines, selected) {
 
 /** A preserved line keeps its old parent: then the path goes around the compaction. */
 function addSummary(steps, { message, timestamp }, { boundary, isSelected }) {
-  const preserved = new Set(boundary.preservedMessages?.uuids);
+  const preserved = new Set([boundary.preservedMessages?.uuids ?? []].flat());
   const keeps = ({ ids }) => ids?.some((id) => preserved.has(id));
   if (!isSelected && !Array.from(steps.values()).some(keeps)) return;
   const [summary, tokensBefore] = [joinedText(message.content), boundary.preTokens];
@@ -128,25 +122,21 @@ function withResultsBehindCalls(steps) {
 }
 
 /** The messages of a line of the user's side: tool results, and the words beside them. */
-function messagesOf({ message, isMeta, timestamp }, tools) {
-  const content = message?.content;
-  if (typeof content !== "string" && !Array.isArray(content)) return [];
+function messagesOf({ message: { content }, isMeta, timestamp }, tools) {
   const isText = typeof content === "string";
-  const read = isText ? [{ role: "user", content }] : anthropic.read({ role: "user", content }, tools);
+  const read = isText
+    ? [{ role: "user", content }]
+    : anthropic.read({ role: "user", content: partsOf(content) }, tools);
   const meta = { role: "custom", customType: META_TYPE, display: false };
   return read.map((each) => ({ ...each, ...(isMeta && each.role === "user" && meta), timestamp }));
 }
 
 /** The assistant message of a response, from one more of its lines. What an earlier line said is not repeated. */
 function answerOf({ message, hasFailed, timestamp }, tools, before = { content: [], timestamp }) {
-  const parts =
-    typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
   const known = new Set(before.content.map((block) => JSON.stringify(block)));
-  const blocks = anthropic
-    .read({ content: (parts ?? []).map(readable) }, tools)
-    .flatMap(({ content }) => content)
-    .filter((block) => !known.has(JSON.stringify(block)));
-  const content = before.content.concat(blocks);
+  const read = anthropic.read({ role: "assistant", content: partsOf(message.content) }, tools);
+  const blocks = read.flatMap(({ content }) => content);
+  const content = before.content.concat(blocks.filter((block) => !known.has(JSON.stringify(block))));
   const hasCalls = content.some(({ type }) => type === "toolCall");
   const stopReason = STOP_REASONS[message.stop_reason ?? (hasCalls ? "tool_use" : undefined)] ?? "stop";
   return present({
@@ -162,9 +152,15 @@ function answerOf({ message, hasFailed, timestamp }, tools, before = { content: 
   });
 }
 
-function readable(part) {
-  const isRedacted = part?.type === "redacted_thinking";
-  return isRedacted ? { type: "thinking", thinking: REDACTED, signature: part.data } : part;
+/** The parts of a content, encrypted reasoning as pi shows it. */
+function partsOf(content) {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  const parts = Array.isArray(content) ? content : [];
+  return parts.map((part) =>
+    part?.type === "redacted_thinking"
+      ? { type: "thinking", thinking: REDACTED, signature: part.data }
+      : part,
+  );
 }
 
 function usageOf(usage) {
