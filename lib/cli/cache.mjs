@@ -1,7 +1,7 @@
 // `pi-strata cache`: the dollars of a recorded session by its own usage, the cache misses with their causes, and what each move
 // of the hook cost and saved.
 
-import tools from "../tools/ledger.js";
+import book from "../tools/ledger_book.js";
 import { percent, some, times, whole } from "./numbers.mjs";
 import { price } from "./options.mjs";
 import { load } from "./session.mjs";
@@ -35,7 +35,7 @@ export function ledgerOf(recording, options) {
     list: recording.messagesIn(stretch),
     from: opening.length,
   }));
-  return tools.ledgerOf("cache", lists, { ...recording.times, ...options });
+  return book.ledgerOf("cache", lists, { ...recording.times, ...options });
 }
 
 function figuresOf(path, { format, length, times: { warmedAt, coldAt } }, ledger) {

@@ -15,9 +15,6 @@ const TRIM_SHARE = 0.2;
 const MAX_MESSAGES = 50_000;
 const MAX_CHANGES = 200_000;
 
-/** Stands for the call before the first one. */
-const NO_CALL = { at: 0, stretch: 0, before: 0, line: 0, messagesBefore: 0 };
-
 class CallLog {
   #maxCalls;
   #prices;
@@ -69,7 +66,7 @@ class CallLog {
       messagesAfter: edited.length,
     });
     this.#log.watch(this.#calls.length, editsIn(plan, numbers));
-    this.#sent = new Map();
+    this.#sent.clear();
     let dropped = 0;
     for (const { index, action } of plan.edits) {
       if (action === "drop") dropped += 1;
@@ -79,7 +76,7 @@ class CallLog {
 
   /** Adds a call that failed: its messages were sent as they came. */
   failed(reason, window) {
-    const { at, stretch, before, line, messagesBefore } = this.#calls.at(-1) ?? NO_CALL;
+    const { at = 0, stretch = 0, before = 0, line = 0, messagesBefore = 0 } = this.#calls.at(-1) ?? {};
     const sent = { after: before, messagesAfter: messagesBefore };
     this.#add({ at, stretch, before, line, window, reason, messagesBefore, ...sent });
   }
@@ -91,7 +88,7 @@ class CallLog {
       this.#log.forget(gone);
       this.#generation += 1;
     }
-    this.#calls.push({ ...call, time: Date.now(), reported: null });
+    this.#calls.push({ ...call, reported: null });
     this.#revision += 1;
   }
 

@@ -7,13 +7,9 @@ const MAX_CHARS = 200_000;
 /** `{ role, name, text, sent }` of a message and of the copy that was sent instead; undefined if it is gone. */
 function textOf(message, sent) {
   if (message === undefined) return undefined;
-  const named = typeof message.toolName === "string" ? message.toolName : "";
-  return {
-    role: String(message.role),
-    name: named,
-    text: clipped(readable(message)),
-    ...(sent !== undefined && { sent: clipped(readable(sent)) }),
-  };
+  const { role, toolName } = message;
+  const name = typeof toolName === "string" ? toolName : "";
+  return { role: String(role), name, text: clipped(message), sent: sent && clipped(sent) };
 }
 
 /** The whole text of a message, with its calls and thinking. */
@@ -46,7 +42,8 @@ function asJson(value) {
   }
 }
 
-function clipped(text) {
+function clipped(message) {
+  const text = readable(message);
   return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}\n… (${text.length} characters)`;
 }
 

@@ -1,17 +1,8 @@
-// `pi-strata/ledger`: the bill of a transcript, and the bill of a live conversation. For a transcript the hook runs over the list
-// before each call and says what was sent; the usage says what that cost. Edits nothing.
+// `pi-strata/ledger`: the bill of a transcript, and the bill of a live conversation.
 "use strict";
 
 const { Bill, rowOf } = require("../bill/bill.js");
-const { checkPrices, countsOf } = require("../bill/prices.js");
-const { Call, Hook, Layers } = require("../hook/hook.js");
-const { checkHookOptions } = require("../hook/options.js");
-const { record } = require("../options.js");
-const { countTokens } = require("./count.js");
-
-/** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
-const TELLING_TOKENS = 100;
-const TELLING_SHARE = 0.005;
+const { isAnswer, ledgerOf } = require("./ledger_book.js");
 
 async function ledger(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("ledger: messages must be an array");
@@ -22,97 +13,4 @@ async function ledger(messages, options) {
   return { ...report, misses: misses.map(withIndex), moves: moves.map(withIndex) };
 }
 
-/** The bill over several lists, which a host makes by compacting: the calls of each that were answered from `from` on. */
-async function ledgerOf(owner, lists, options) {
-  const { prices, ...ofHook } = record.accepts(options) ? options : {};
-  const checked = checkHookOptions(owner, record.accepts(options) ? ofHook : options);
-  const hook = new Hook(new Layers(checked));
-  const bill = new Bill({
-    prices: checkPrices(owner, prices),
-    contextWindow: hook.contextWindow(),
-    ttlSeconds: checked.cache.ttlSeconds,
-    warmedAt: checked.warmedAt,
-  });
-  let isRewritten = false;
-  for (const { list, from } of lists) {
-    for (const { row, isPresent, isStale } of await callsIn(hook, list, from)) {
-      isRewritten ||= isStale;
-      if (!isPresent)
-        Object.assign(row, { tokensSent: row.tokensRaw, firstChanged: undefined, reason: undefined });
-      // Earlier calls had another list, so the host changed what stood there.
-      if (isRewritten && !isStale) {
-        Object.assign(row, { firstChanged: 0, reason: undefined });
-        isRewritten = false;
-      }
-      bill.enter(row);
-    }
-    isRewritten = true;
-  }
-  return bill.report();
-}
-
-const isAnswer = (message, index) => message?.role === "assistant" && index > 0;
-
-/** The calls of a list that were answered from position `from` on, each with its row and whether the hook was at work. */
-async function callsIn(hook, list, from) {
-  const calls = [];
-  let [counted, tokens, newestInput] = [0, 0, -Infinity];
-  for (const [index, message] of list.entries()) {
-    const { role, timestamp } = message ?? {};
-    if (role !== "assistant" && role !== "toolResult")
-      newestInput = Math.max(newestInput, timestamp ?? -Infinity);
-    if (!isAnswer(message, index) || index < from) continue;
-    const before = list.slice(0, index);
-    const at = before.findLast((each) => each?.timestamp !== undefined)?.timestamp;
-    tokens += countTokens(
-      list.slice(counted, index).filter((each) => typeof each === "object" && each !== null),
-    );
-    counted = index;
-    // An answer that is older than a message before it answered another list.
-    const isStale = timestamp < newestInput;
-    const sent = isStale ? {} : await hook.sentAt(before, new Call());
-    const taken = sent.tokensBefore - sent.tokensAfter;
-    const row = rowOf(sent, message, at);
-    calls.push({
-      row,
-      isStale,
-      tokens,
-      scale: sent.scale,
-      taken,
-      prompt: countsOf(message.usage)?.prompt,
-    });
-  }
-  findPresence(calls.filter(({ isStale }) => !isStale));
-  return calls;
-}
-
-/**
- * Finds the calls at which the hook was at work. The reported sizes show it: from one report to the next the prompt grew by the
- * new messages, or by that less what the hook would have removed. A call that shows nothing is taken as the one before it, and
- * before any that shows something as that one.
- */
-function findPresence(calls) {
-  let last;
-  for (const call of calls) {
-    const isComparable = call.prompt !== undefined && last?.row.model === call.row.model;
-    call.isPresent = (isComparable ? presence(last, call) : undefined) ?? last?.isPresent;
-    if (call.prompt !== undefined) last = call;
-  }
-  const first = calls.find(({ isPresent }) => isPresent !== undefined)?.isPresent ?? true;
-  for (const call of calls) call.isPresent ??= first;
-}
-
-/** True if the hook was at work from one report to the next; undefined if the sizes do not show it. */
-function presence(last, { tokens, scale, prompt, taken }) {
-  const telling = Math.max(TELLING_TOKENS, TELLING_SHARE * prompt);
-  if (Math.abs(taken) < telling) return undefined;
-  const grown = last.prompt + scale * (tokens - last.tokens);
-  const offBy = (isAtWork) => {
-    const wasAtWork = last.isPresent ?? isAtWork;
-    return Math.abs(grown - (isAtWork ? taken : 0) + (wasAtWork ? last.taken : 0) - prompt);
-  };
-  const [edited, raw] = [offBy(true), offBy(false)];
-  return Math.abs(edited - raw) > telling ? edited < raw : undefined;
-}
-
-module.exports = { Bill, ledger, ledgerOf, rowOf };
+module.exports = { Bill, ledger, rowOf };
