@@ -182,7 +182,7 @@ const CASES = {
       asks("u2", "u1", [text("look"), { type: "document" }]),
       claude("assistant", "a1", "u2", { content: [text("529")] }, { isApiErrorMessage: true }),
     ],
-    ["custom:caveat", 'user:look+{"type":"document","source":{}}', "assistant:529"],
+    ["custom:caveat", 'user:look+{"type":"document"}', "assistant:529"],
   ],
   "Claude Code's compaction cuts off what it summarised": [
     [

@@ -3,7 +3,8 @@
 // lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains) are left out.
 
 import { joinedText } from "../../hook/snapshot.js";
-import anthropic from "../../shapes/anthropic.js";
+import parts from "../../shapes/parts.js";
+import shapes from "../../shapes/shapes.js";
 import { callsIn } from "../../shapes/text.js";
 import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
@@ -82,8 +83,8 @@ function completed(path, lines) {
 
 /** The steps of the selected lines: a response is one message, a summary compacts what was said before it. */
 function stepsOf(lines, selected) {
-  const names = new Map();
-  const tools = { get: (id) => names.get(id) ?? "unknown", set: (id, name) => names.set(id, name) };
+  const calls = lines.flatMap((line) => partsIn(line, "tool_use"));
+  const toolNames = new Map(calls.map(({ id, name }) => [id, name]));
   const steps = new Map();
   let boundary = {};
   for (const line of lines) {
@@ -93,11 +94,11 @@ function stepsOf(lines, selected) {
     if (isSummary || message === undefined || !selected.has(line)) continue;
     const before = steps.get(response);
     if (response === undefined)
-      for (const each of messagesOf(line, tools)) steps.set(each, { ids: [id], message: each });
+      for (const each of messagesOf(line, toolNames)) steps.set(each, { ids: [id], message: each });
     else
       steps.set(response, {
         ids: [...(before?.ids ?? []), id],
-        message: answerOf(line, tools, before?.message),
+        message: answerOf(line, before?.message),
       });
   }
   return withResultsBehindCalls(Array.from(steps.values()));
@@ -122,21 +123,25 @@ function withResultsBehindCalls(steps) {
 }
 
 /** The messages of a line of the user's side: tool results, and the words beside them. */
-function messagesOf({ message: { content }, isMeta, timestamp }, tools) {
+function messagesOf({ message: { content }, isMeta, timestamp }, toolNames) {
   const isText = typeof content === "string";
   const read = isText
     ? [{ role: "user", content }]
-    : anthropic.read({ role: "user", content: partsOf(content) }, tools);
+    : shapes.anthropic.read({ role: "user", content: partsOf(content) });
   const meta = { role: "custom", customType: META_TYPE, display: false };
-  return read.map((each) => ({ ...each, ...(isMeta && each.role === "user" && meta), timestamp }));
+  return read.map((each) => ({
+    ...each,
+    ...(each.role === "toolResult" && { toolName: toolNames.get(each.toolCallId) ?? "unknown" }),
+    ...(each.role === "user" && isMeta && meta),
+    timestamp,
+  }));
 }
 
 /** The assistant message of a response, from one more of its lines. What an earlier line said is not repeated. */
-function answerOf({ message, hasFailed, timestamp }, tools, before = { content: [], timestamp }) {
+function answerOf({ message, hasFailed, timestamp }, before = { content: [], timestamp }) {
   const known = new Set(before.content.map((block) => JSON.stringify(block)));
-  const read = anthropic.read({ role: "assistant", content: partsOf(message.content) }, tools);
-  const blocks = read.flatMap(({ content }) => content);
-  const content = before.content.concat(blocks.filter((block) => !known.has(JSON.stringify(block))));
+  const isNew = (block) => !known.has(JSON.stringify(block));
+  const content = before.content.concat(parts.blocksOf(partsOf(message.content)).filter(isNew));
   const hasCalls = content.some(({ type }) => type === "toolCall");
   const stopReason = STOP_REASONS[message.stop_reason ?? (hasCalls ? "tool_use" : undefined)] ?? "stop";
   return present({
@@ -155,8 +160,8 @@ function answerOf({ message, hasFailed, timestamp }, tools, before = { content: 
 /** The parts of a content, encrypted reasoning as pi shows it. */
 function partsOf(content) {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  const parts = Array.isArray(content) ? content : [];
-  return parts.map((part) =>
+  const list = Array.isArray(content) ? content : [];
+  return list.map((part) =>
     part?.type === "redacted_thinking"
       ? { type: "thinking", thinking: REDACTED, signature: part.data }
       : part,
