@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { countTokens } from "../index.js";
+import { scriptedModel } from "../examples/scripted/model.mjs";
+import { countTokens, validate } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
@@ -53,6 +54,10 @@ await forEachPi(async (version) => {
     const { session, sent, statuses, errors } = await run({ additionalExtensionPaths: [PACKAGE] });
     assert.deepEqual(errors, []);
     assert.equal(sent.length, CALLS + 1);
+    assert.equal(resultsIn(sent.at(-1).messages).length, CALLS);
+    assert.deepEqual(validate(sent.at(-1).messages, scriptedModel.api), []);
+    for (const result of resultsIn(session.agent.state.messages))
+      assert.ok(textOf(result).split("\n").length > 190, "the session keeps everything");
     assert.equal(statuses.length, CALLS + 1);
     assert.ok(statuses.every(([key, text]) => key === "pi-strata" && /^strata \d+k?( → \d+k?)?$/.test(text)));
     assert.ok(session.getActiveToolNames().includes("recall"));

@@ -19,12 +19,21 @@ process.env.LC_ALL = "C";
 
 const WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda".split(" ");
 
+/** What a value that is missing looks like. */
+const NOTHING = /undefined|NaN|Infinity/;
+
 /** `lines` lines of names that are of no use later. */
 function output(seed, lines) {
   return Array.from(
     { length: lines },
     (_, i) => `${WORDS[(seed + i) % WORDS.length]} ${seed}/${i} ${(seed * 7919 + i * 104_729) % 99_991}`,
   ).join("\n");
+}
+
+/** A pi with the extension, and with these settings of the user's. */
+function installed(options, { strata, ...how } = {}) {
+  writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata }));
+  return new FakePi(createExtension(options), { model: MODELS.opus, ...how });
 }
 
 /** A session of `count` calls with results of `lines` lines, each seconds after the last. */
@@ -51,20 +60,16 @@ async function play(pi, count, lines) {
 }
 
 test("/strata show names every row, also answers without a word", async () => {
-  const pi = new FakePi(createExtension({ schedule: "everyCall", contextWindow: 6_000 }), {
-    model: MODELS.opus,
-  });
-  pi.add({ role: "user", content: "Begin.", timestamp: 1 });
-  pi.add({ role: "assistant", content: [], stopReason: "aborted", timestamp: 2 });
-  pi.add({ role: "user", content: "Again.", timestamp: 3 });
-  pi.add({
-    role: "assistant",
-    content: [],
-    stopReason: "error",
-    errorMessage: "529 overloaded",
-    timestamp: 4,
-  });
-  pi.add({ role: "bashExecution", command: "make", output: "done", timestamp: 5 });
+  const pi = installed({ schedule: "everyCall", contextWindow: 6_000 });
+  const failed = { stopReason: "error", errorMessage: "529 overloaded" };
+  for (const [timestamp, message] of [
+    { role: "user", content: "Begin." },
+    { role: "assistant", content: [], stopReason: "aborted" },
+    { role: "user", content: "Again." },
+    { role: "assistant", content: [], ...failed },
+    { role: "bashExecution", command: "make", output: "done" },
+  ].entries())
+    pi.add({ ...message, timestamp });
   await play(pi, 14, 30);
   const rows = (await pi.command("show")).split("\n\n")[0].split("\n").slice(1);
   assert.match(rows.join("\n"), /^1 +assistant: \(empty, aborted\) +left out/m);
@@ -75,77 +80,49 @@ test("/strata show names every row, also answers without a word", async () => {
 });
 
 test("the catalogue's prices, window and steps are the hook's", () => {
-  const terms = (model, env = {}) => {
-    const { contextWindow, cache, maxPromptTokens } = termsOf(model, { enabled: false }, { env });
-    return { contextWindow, cache, maxPromptTokens };
-  };
   const near = (value) => Number(value.toPrecision(6));
-  const rounded = ({ cache, ...rest }) => ({
-    ...rest,
-    cache: cache && { ...cache, read: near(cache.read), write: near(cache.write) },
-  });
-  assert.deepEqual(rounded(terms(MODELS.haiku)), {
-    contextWindow: 1_000_000,
-    cache: { read: 0.1, write: 1.25, ttlSeconds: 300 },
-    maxPromptTokens: 98_000,
-  });
-  assert.deepEqual(rounded(terms(MODELS.haiku, { PI_CACHE_RETENTION: "long" })).cache, {
-    read: 0.1,
-    write: 2,
-    ttlSeconds: 3600,
-  });
-  assert.deepEqual(rounded(terms(MODELS.gpt)), {
-    contextWindow: 1_050_000,
-    cache: { read: 0.05, write: 1.25, ttlSeconds: undefined },
-    maxPromptTokens: 266_560,
-  });
-  assert.deepEqual(rounded(terms(MODELS.glm)), {
-    contextWindow: 1_048_576,
-    cache: { read: 0.185714, write: 1, ttlSeconds: undefined },
-    maxPromptTokens: undefined,
-  });
-  const nothing = { cache: undefined, maxPromptTokens: undefined };
-  assert.deepEqual(terms(MODELS.local), { contextWindow: 65_536, ...nothing });
-  assert.deepEqual(terms(undefined), { contextWindow: 200_000, ...nothing });
+  const long = { PI_CACHE_RETENTION: "long" };
+  for (const [model, env, contextWindow, maxPromptTokens, ...prices] of [
+    [MODELS.haiku, {}, 1_000_000, 98_000, 0.1, 1.25, 300],
+    [MODELS.haiku, long, 1_000_000, 98_000, 0.1, 2, 3600],
+    [MODELS.gpt, {}, 1_050_000, 266_560, 0.05, 1.25, undefined],
+    [MODELS.glm, {}, 1_048_576, undefined, 0.185714, 1, undefined],
+    [MODELS.local, {}, 65_536, undefined],
+    [undefined, {}, 200_000, undefined],
+  ]) {
+    const terms = termsOf(model, { enabled: false }, { env });
+    assert.equal(terms.contextWindow, contextWindow);
+    assert.equal(terms.maxPromptTokens, maxPromptTokens);
+    const { cache } = terms;
+    assert.deepEqual(cache ? [near(cache.read), near(cache.write), cache.ttlSeconds] : [], prices);
+  }
 });
 
 test("a step that costs less to cross than to stay below is crossed", () => {
   const model = (factor) => {
-    const tier = {
-      inputTokensAbove: 32_000,
-      input: 0.5 * factor,
-      cacheRead: 0.05 * factor,
-      cacheWrite: 0,
-      output: 2,
-    };
-    return {
-      contextWindow: 256_000,
-      cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, output: 2, tiers: [tier] },
-    };
+    const tier = { inputTokensAbove: 32_000, input: 0.5 * factor, cacheRead: 0.05 * factor };
+    return { contextWindow: 256_000, cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, tiers: [tier] } };
   };
   assert.equal(termsOf(model(1.25), { enabled: false }).maxPromptTokens, undefined);
   assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
 });
 
 test("requests stay below pi's trigger where that leaves half of the window, else its compaction is declined", () => {
-  const terms = (contextWindow, compaction) => {
-    const { maxPromptTokens, compactsAbove, declines } = termsOf({ contextWindow }, compaction);
-    return { maxPromptTokens, compactsAbove, declines };
-  };
-  assert.deepEqual(terms(60_000), { maxPromptTokens: 41_843, compactsAbove: 43_616, declines: false });
-  assert.deepEqual(terms(32_768), { maxPromptTokens: 15_156, compactsAbove: 16_384, declines: false });
-  assert.deepEqual(terms(32_000), { maxPromptTokens: undefined, compactsAbove: 15_616, declines: true });
-  assert.deepEqual(terms(16_000), { maxPromptTokens: undefined, compactsAbove: -384, declines: true });
-  assert.equal(terms(32_000, { reserveTokens: 4_000 }).compactsAbove, 28_000);
-  assert.equal(terms(32_000, { reserveTokens: "many" }).compactsAbove, 15_616);
-  const overrides = { "p/m": { reserveTokens: 2_000 } };
-  const model = { contextWindow: 32_000, provider: "p", id: "m" };
-  assert.equal(termsOf(model, { reserveTokens: 4_000, modelOverrides: overrides }).compactsAbove, 30_000);
-  assert.deepEqual(terms(32_000, { enabled: false }), {
-    maxPromptTokens: undefined,
-    compactsAbove: undefined,
-    declines: false,
-  });
+  const modelOverrides = { "p/m": { reserveTokens: 2_000 } };
+  for (const [window, compaction, ...expected] of [
+    [60_000, undefined, 41_843, 43_616, false],
+    [32_768, undefined, 15_156, 16_384, false],
+    [32_000, undefined, undefined, 15_616, true],
+    [16_000, undefined, undefined, -384, true],
+    [32_000, { reserveTokens: 4_000 }, 26_540, 28_000, false],
+    [32_000, { reserveTokens: "many" }, undefined, 15_616, true],
+    [32_000, { reserveTokens: 4_000, modelOverrides }, 28_500, 30_000, false],
+    [32_000, { enabled: false }, undefined, undefined, false],
+  ]) {
+    const model = { contextWindow: window, provider: "p", id: "m" };
+    const { maxPromptTokens, compactsAbove, declines } = termsOf(model, compaction);
+    assert.deepEqual([maxPromptTokens, compactsAbove, declines], expected);
+  }
 });
 
 for (const contextWindow of [16_000, 16_384, 32_000, 32_768, 60_000]) {
@@ -157,17 +134,14 @@ for (const contextWindow of [16_000, 16_384, 32_000, 32_768, 60_000]) {
       const lines = contextWindow > 40_000 ? 100 : 40;
       const uncut = await play(new FakePi(undefined, options), 60, lines);
       assert.ok(uncut.compactions > 0, "without the extension it compacts");
-      const pi = await play(new FakePi(createExtension(), options), 60, lines);
+      const pi = await play(installed({}, options), 60, lines);
       assert.equal(pi.compactions, 0, `${pi.declined} declined`);
       assert.ok(pi.calls.every(({ prompt }) => prompt <= contextWindow));
-      const panel = await pi.command("");
-      if (contextWindow >= 32_768)
-        assert.match(panel, /^pi compacts above [\d,]+ tokens; requests stay below that\.$/m);
-      else
-        assert.match(
-          panel,
-          /^pi would compact above [\d,]+ tokens, less than half of the window\. pi-strata declines that while requests fit: \d+ times so far\.$/m,
-        );
+      const told =
+        contextWindow >= 32_768
+          ? /^pi compacts above [\d,]+ tokens; requests stay below that\.$/m
+          : /^pi would compact above [\d,]+ tokens, less than half of the window\. pi-strata declines that while requests fit: \d+ times so far\.$/m;
+      assert.match(await pi.command(""), told);
       await pi.compact();
       assert.equal(pi.compactions, 1, "the user's own word counts");
     });
@@ -177,12 +151,11 @@ for (const contextWindow of [16_000, 16_384, 32_000, 32_768, 60_000]) {
 test("a compaction after a refusal, a paused extension or overflow: keep is pi's", async () => {
   const model = { ...MODELS.local, contextWindow: 16_000 };
   const compacts = { hasReasons: true };
-  const refused = await play(new FakePi(createExtension(), { model, compacts }), 4, 40);
+  const refused = await play(installed({}, { model, compacts }), 4, 40);
   await refused.compact("overflow");
   assert.equal(refused.compactions, 1);
   for (const [options, command] of [[{ overflow: "keep" }], [{}, "pause"]]) {
-    const pi = new FakePi(createExtension(options), { model, overheadTokens: 2_000, compacts });
-    await play(pi, 4, 40);
+    const pi = await play(installed(options, { model, overheadTokens: 2_000, compacts }), 4, 40);
     if (command) await pi.command(command);
     const before = pi.compactions;
     await pi.compact("threshold");
@@ -192,22 +165,13 @@ test("a compaction after a refusal, a paused extension or overflow: keep is pi's
 
 test("the limit that a refusal named is shown, and holds", async () => {
   const model = { ...MODELS.local, contextWindow: 200_000 };
-  const pi = await play(new FakePi(createExtension(), { model, overheadTokens: 2_000 }), 20, 60);
+  const pi = await play(installed({}, { model, overheadTokens: 2_000 }), 20, 60);
   const errorMessage =
     "400 request (40000 tokens) exceeds the available context size (16384 tokens), try increasing it";
   const { api, provider, id } = model;
-  const refusal = {
-    role: "assistant",
-    content: [],
-    stopReason: "error",
-    errorMessage,
-    api,
-    provider,
-    model: id,
-  };
-  const messages = structuredClone([...pi.messages, { ...refusal, timestamp: Date.UTC(2026, 10, 2) }]);
-  await pi.emit("context", { messages });
-  await pi.emit("context", { messages });
+  const refusal = { role: "assistant", content: [], stopReason: "error", errorMessage, api, provider };
+  pi.add({ ...refusal, model: id, timestamp: Date.UTC(2026, 10, 2) });
+  for (let i = 0; i < 2; i += 1) await pi.emit("context", { messages: structuredClone(pi.messages) });
   assert.match(
     await pi.command(""),
     /^The server refused a request and named its limit: 16,384 tokens instead of 200,000\.$/m,
@@ -216,16 +180,12 @@ test("the limit that a refusal named is shown, and holds", async () => {
 });
 
 test("a handler that finds its context stale after waiting ends quietly", async () => {
-  const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 8, 60);
+  const pi = await play(installed(), 8, 60);
+  const warming = { action: "warm", warmCost: 1, missCost: 2, continuationProbability: 1 };
   const late = [
     pi.emit("context", { messages: structuredClone(pi.messages) }),
     pi.emit("session_before_compact", { reason: "threshold", preparation: { messagesToSummarize: [] } }),
-    pi.emit("cache_warming_decision", {
-      action: "warm",
-      warmCost: 1,
-      missCost: 2,
-      continuationProbability: 1,
-    }),
+    pi.emit("cache_warming_decision", warming),
     pi.command("show"),
     pi.command("now"),
     pi.command(""),
@@ -236,12 +196,8 @@ test("a handler that finds its context stale after waiting ends quietly", async 
 });
 
 test("after a restart the panel and the list of cuts are there before the first request", async () => {
-  const before = await play(
-    new FakePi(createExtension({ schedule: "everyCall" }), { model: MODELS.opus }),
-    12,
-    60,
-  );
-  const after = new FakePi(createExtension({ schedule: "everyCall" }), { model: MODELS.opus });
+  const before = await play(installed({ schedule: "everyCall" }), 12, 60);
+  const after = installed({ schedule: "everyCall" });
   after.entries = before.entries;
   await after.start();
   const panel = await after.command("");
@@ -253,9 +209,9 @@ test("after a restart the panel and the list of cuts are there before the first 
 
 test("/strata pause warns where the whole list has no room", async () => {
   const model = { ...MODELS.local, contextWindow: 16_000 };
-  const small = await play(new FakePi(createExtension(), { model, overheadTokens: 2_000 }), 2, 20);
+  const small = await play(installed({}, { model, overheadTokens: 2_000 }), 2, 20);
   assert.doesNotMatch(await small.command("pause"), /Whole/);
-  const large = await play(new FakePi(createExtension(), { model, overheadTokens: 2_000 }), 30, 40);
+  const large = await play(installed({}, { model, overheadTokens: 2_000 }), 30, 40);
   assert.match(
     await large.command("pause"),
     /^pi-strata paused: .* Whole, the conversation is about [\d,]+ tokens, more than the 12,000 there is room for: pi compacts it, or the provider refuses it\.$/,
@@ -263,11 +219,7 @@ test("/strata pause warns where the whole list has no room", async () => {
 });
 
 test("every row of a long list can be reached, and an original opens at its top", async () => {
-  const pi = await play(
-    new FakePi(createExtension({ schedule: "everyCall" }), { model: MODELS.opus }),
-    70,
-    60,
-  );
+  const pi = await play(installed({ schedule: "everyCall" }), 70, 60);
   const seen = [];
   for (let command = "show"; command !== undefined && seen[0] !== 1; ) {
     const text = await pi.command(command);
@@ -295,42 +247,37 @@ test("every row of a long list can be reached, and an original opens at its top"
 });
 
 test("from the first call on no request is above a price step that could be avoided, and the bill is the host's", async () => {
-  for (const [name, lines] of [
-    ["haiku", 220],
-    ["gpt", 220],
-    ["glm", 220],
-  ]) {
-    const pi = await play(new FakePi(createExtension(), { model: MODELS[name] }), 120, lines);
-    const step = MODELS[name].cost.tiers?.[0].inputTokensAbove ?? Number.POSITIVE_INFINITY;
+  for (const name of ["haiku", "gpt", "glm"]) {
+    const model = MODELS[name];
+    const pi = await play(installed({}, { model }), 120, 220);
+    const step = model.cost.tiers?.[0].inputTokensAbove ?? Number.POSITIVE_INFINITY;
     const above = pi.calls.filter(({ prompt }) => prompt > step);
     assert.equal(above.length, 0, `${name}: ${above.length} of ${pi.calls.length} calls above ${step}`);
-    const uncut = await play(new FakePi(undefined, { model: MODELS[name] }), 120, lines);
+    const uncut = await play(new FakePi(undefined, { model }), 120, 220);
     assert.ok(uncut.calls.at(-1).prompt > 300_000 && pi.dollars < uncut.dollars, name);
     const { dollars } = await ledger(pi.messages);
-    assert.ok(
-      Math.abs(dollars.billed / pi.dollars - 1) < 0.01,
-      `${name}: ${dollars.billed} and ${pi.dollars}`,
-    );
+    const isClose = Math.abs(dollars.billed / pi.dollars - 1) < 0.01;
+    assert.ok(isClose, `${name}: ${dollars.billed} and ${pi.dollars}`);
     const panel = await pi.command("");
     assert.ok(panel.includes(`This session: pi has counted $${pi.dollars.toFixed(3)}.`), panel);
-    assert.match(panel, /^Without pi-strata this conversation would have cost about \$\d+\.\d{3} more\.$/m);
-    assert.match(
-      panel,
+    assert.ok(panel.includes(`\nPrices of ${model.provider}/${model.id}: $`), panel);
+    for (const told of [
+      /^Without pi-strata this conversation would have cost about \$\d+\.\d{3} more\.$/m,
       /^The provider's cache missed \d+ times?: \d+ (for an edit|unexplained|after a pause)/m,
-    );
-    assert.match(panel, new RegExp(`^Prices of ${MODELS[name].provider}/${MODELS[name].id}: \\$`, "m"));
-    assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
+    ])
+      assert.match(panel, told);
+    assert.doesNotMatch(panel, NOTHING);
   }
 });
 
 test("without the catalogue's steps the same session passes one", async () => {
-  const extension = createExtension({ maxPromptTokens: 1_000_000, economy: 100_000 });
-  const pi = await play(new FakePi(extension, { model: MODELS.haiku }), 120, 220);
+  const options = { maxPromptTokens: 1_000_000, economy: 100_000 };
+  const pi = await play(installed(options, { model: MODELS.haiku }), 120, 220);
   assert.ok(pi.calls.some(({ prompt }) => prompt > 100_000));
 });
 
 test("a silent server of the user's own is within its window, and nobody names a price", async () => {
-  const pi = await play(new FakePi(createExtension(), { model: MODELS.local, isSilent: true }), 60, 120);
+  const pi = await play(installed({}, { model: MODELS.local, isSilent: true }), 60, 120);
   assert.ok(pi.calls.every(({ prompt }) => prompt <= MODELS.local.contextWindow));
   const panel = await pi.command("");
   assert.match(
@@ -338,104 +285,68 @@ test("a silent server of the user's own is within its window, and nobody names a
     /^Prices of local\/qwen-on-this-machine: pi's catalogue names none; they are learned from the bills\.$/m,
   );
   assert.match(panel, /^This session: –, as pi has counted no dollars\.$/m);
-  assert.doesNotMatch(panel, /undefined|NaN|Infinity/);
+  assert.doesNotMatch(panel, NOTHING);
 });
 
 test("what a catalogue entry gets wrong is one line in the panel, and the defaults hold", async () => {
   const { haiku } = MODELS;
   const [tier] = haiku.cost.tiers;
   const dearer = { ...tier, inputTokensAbove: 200_000, input: 1, cacheRead: 0.1 };
-  const cases = {
-    "no cost": [{ ...haiku, cost: undefined }, /names none/, undefined],
-    "zero cost": [
-      { ...haiku, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } },
-      /names none/,
-      undefined,
-    ],
-    "cost of the wrong kind": [{ ...haiku, cost: "cheap" }, /names none/, undefined],
-    "tiers out of order": [
-      { ...haiku, cost: { ...haiku.cost, tiers: [dearer, tier] } },
-      /stay below 98,000\.$/m,
-      98_000,
-    ],
-    "tiers that are none": [
-      { ...haiku, cost: { ...haiku.cost, tiers: [null, { inputTokensAbove: -1 }, tier] } },
+  const tiers = (list) => ({ ...haiku, cost: { ...haiku.cost, tiers: list } });
+  for (const [name, model, told, cap] of [
+    ["no cost", { ...haiku, cost: undefined }, /names none/],
+    ["zero cost", { ...haiku, cost: MODELS.local.cost }, /names none/],
+    ["cost of the wrong kind", { ...haiku, cost: "cheap" }, /names none/],
+    ["tiers out of order", tiers([dearer, tier]), /stay below 98,000\.$/m, 98_000],
+    [
+      "tiers that are none",
+      tiers([null, { inputTokensAbove: -1 }, tier]),
       /stay below 98,000; some of its price steps are no prices/,
       98_000,
     ],
-    "tiers of the wrong kind": [
-      { ...haiku, cost: { ...haiku.cost, tiers: 7 } },
-      /some of its price steps are no prices/,
-      undefined,
-    ],
-    "no window": [{ ...haiku, contextWindow: 0 }, /window of 200,000/, 98_000],
-    "no model": [undefined, /Prices of unknown\/model/, undefined],
-  };
-  for (const [name, [model, told, cap]] of Object.entries(cases)) {
+    ["tiers of the wrong kind", tiers(7), /some of its price steps are no prices/],
+    ["no window", { ...haiku, contextWindow: 0 }, /window of 200,000/, 98_000],
+    ["no model", undefined, /Prices of unknown\/model/],
+  ]) {
     assert.equal(termsOf(model, { enabled: false }).maxPromptTokens, cap, name);
-    const pi = await play(new FakePi(createExtension(), { model: haiku }), 3, 50);
+    const pi = await play(installed({}, { model: haiku }), 3, 50);
     pi.model = model;
-    const messages = structuredClone(pi.messages);
-    await pi.emit("context", { messages });
+    await pi.emit("context", { messages: structuredClone(pi.messages) });
     const panel = await pi.command("");
     assert.match(panel, told, name);
-    assert.doesNotMatch(panel, /undefined|NaN|Infinity/, name);
+    assert.doesNotMatch(panel, NOTHING, name);
   }
 });
 
 test("settings of the wrong kind are one line each in the panel, and the defaults are used", async () => {
-  const settings = {
-    strata: { economy: "cheap", protectPaths: 7, persistEdits: "yes", compactionModel: "opus" },
-  };
-  writeFileSync(join(folder, "settings.json"), JSON.stringify(settings));
-  try {
-    const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 2, 50);
-    const panel = await pi.command("");
-    const lines = panel.split("\n").filter((line) => line.startsWith("Settings: "));
-    assert.equal(lines.length, 4, panel);
-    assert.ok(lines.every((line) => / In force: .*\.$/.test(line)));
-    assert.doesNotMatch(panel, /undefined|NaN/);
-    for (const word of ["show", "now", "pause", "resume", "nonsense", "show 1"])
-      assert.doesNotMatch(await pi.command(word), /undefined|NaN/, word);
-  } finally {
-    rmSync(join(folder, "settings.json"));
-  }
+  const strata = { economy: "cheap", protectPaths: 7, persistEdits: "yes", compactionModel: "opus" };
+  const pi = await play(installed({}, { strata }), 2, 50);
+  const lines = (await pi.command("")).split("\n").filter((line) => line.startsWith("Settings: "));
+  assert.equal(lines.length, 4, lines.join("\n"));
+  assert.ok(lines.every((line) => / In force: .*\.$/.test(line)));
+  for (const word of ["", "show", "now", "pause", "resume", "nonsense", "show 1", "status"])
+    assert.doesNotMatch(await pi.command(word), NOTHING, word);
 });
 
 test("edits are written down as context edits where the user wants that, and only what changed since", async () => {
-  writeFileSync(
-    join(folder, "settings.json"),
-    JSON.stringify({ strata: { persistEdits: true, schedule: "everyCall" } }),
-  );
-  try {
-    const pi = await play(new FakePi(createExtension(), { model: MODELS.opus }), 12, 200);
-    const messages = structuredClone(pi.messages);
-    await pi.emit("context", { messages });
-    const contextEntries = pi.entries
-      .filter(({ type }) => type === "message")
-      .map((sourceEntry) => ({ sourceEntry, messages: [sourceEntry.message] }));
-    const { entries } = await pi.emit("agent_before_settle", {
-      entries: [{ type: "custom" }],
-      context: { contextEntries },
-    });
-    const [first, ...drafts] = entries;
-    assert.deepEqual(first, { type: "custom" }, "what others proposed stays");
-    assert.ok(
-      drafts.length >= 6 &&
-        drafts.every(({ type, targetId }) => type === "context_edit" && pi.entries[targetId]),
-    );
-    const edits = new Map(drafts.map(({ targetId, replacement }) => [targetId, replacement]));
-    const projected = contextEntries.map(({ sourceEntry, messages: [message] }) => ({
-      sourceEntry,
-      messages: edits.has(sourceEntry.id) ? [{ ...message, ...edits.get(sourceEntry.id) }] : [message],
-    }));
-    assert.equal(
-      await pi.emit("agent_before_settle", { entries: [], context: { contextEntries: projected } }),
-      undefined,
-    );
-  } finally {
-    rmSync(join(folder, "settings.json"));
-  }
+  const strata = { persistEdits: true, schedule: "everyCall" };
+  const pi = await play(installed({}, { strata }), 12, 200);
+  await pi.emit("context", { messages: structuredClone(pi.messages) });
+  const contextEntries = pi.entries
+    .filter(({ type }) => type === "message")
+    .map((sourceEntry) => ({ sourceEntry, messages: [sourceEntry.message] }));
+  const settle = (given) => pi.emit("agent_before_settle", given);
+  const { entries } = await settle({ entries: [{ type: "custom" }], context: { contextEntries } });
+  const [first, ...drafts] = entries;
+  assert.deepEqual(first, { type: "custom" }, "what others proposed stays");
+  assert.ok(drafts.length >= 6);
+  assert.ok(drafts.every(({ type, targetId }) => type === "context_edit" && pi.entries[targetId]));
+  const edits = new Map(drafts.map(({ targetId, replacement }) => [targetId, replacement]));
+  const projected = contextEntries.map(({ sourceEntry, messages: [message] }) => ({
+    sourceEntry,
+    messages: [{ ...message, ...edits.get(sourceEntry.id) }],
+  }));
+  assert.equal(await settle({ context: { contextEntries: projected } }), undefined);
 });
 
 test("shrink leaves a fork that fits, and nothing where nothing has to go", async () => {

@@ -75,13 +75,11 @@ export async function panelText(session) {
   const explained = await session.explain(messages);
   const { tokensBefore, tokensAfter, schedule } = explained;
   const { misses, dollars } = await ledger(messages, session.options);
-  const [counted, window, warmed] = [
-    session.record.dollars(),
-    session.options.contextWindow(),
-    session.times.warmedAt,
-  ];
-  const share = Math.round((100 * tokensAfter) / window);
   const { count, tokensSaved } = session.calls;
+  const counted = session.record.dollars();
+  const window = session.options.contextWindow();
+  const share = Math.round((100 * tokensAfter) / window);
+  const warmed = session.times.warmedAt;
   const holds = isPlanned ? "No request since pi started. The next one would hold" : "The last request held";
   const would = isPlanned ? "would hold" : "would have held";
   return [
@@ -161,22 +159,18 @@ function refusalText({ terms: { contextWindow, catalogued } }) {
 
 function missText(misses) {
   if (misses.length === 0) return undefined;
-  const causes = Array.from(
-    grouped(misses, ({ cause }) => cause),
-    ([cause, list]) => `${list.length} ${CAUSES[cause]}`,
-  );
+  const byCause = grouped(misses, ({ cause }) => cause);
+  const causes = Array.from(byCause, ([cause, list]) => `${list.length} ${CAUSES[cause]}`);
   return `The provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
 }
 
 /** Rows of the messages by kind; their tokens add up to `tokensAfter`. */
 async function contentRows(messages, { scale, tokensAfter }) {
-  const kinds = grouped(messages.flatMap(partsOf), ([kind]) => kind);
-  const rows = await Promise.all(
-    Array.from(kinds, async ([kind, parts]) => {
-      const tokens = scale * (await strata.countTokensAsync(parts.map(([, part]) => part)));
-      return [kind, tokens, parts.length];
-    }),
-  );
+  const rows = [];
+  for (const [kind, parts] of grouped(messages.flatMap(partsOf), ([kind]) => kind)) {
+    const tokens = await strata.countTokensAsync(parts.map(([, part]) => part));
+    rows.push([kind, scale * tokens, parts.length]);
+  }
   const counted = sum(rows.map(([, tokens]) => tokens));
   if (tokensAfter > counted) return cells([...rows, [REST, tokensAfter - counted, ""]]);
   return cells(rows, tokensAfter / counted);
