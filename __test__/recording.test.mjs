@@ -175,6 +175,18 @@ const CASES = {
     ],
     ["user:go", "assistant:t1", "toolResult:second try", "assistant:done"],
   ],
+  "messages of another stack are read by its shape": [
+    [
+      { role: "user", content: "go" },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c1", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "c1", content: "found" },
+    ],
+    ["user:go", "assistant:c1", "toolResult:found"],
+  ],
   "a sub-agent's own file is read": [[side], ["assistant:side"]],
   "meta lines and errors keep their kind, and a document counts as its JSON": [
     [

@@ -11,11 +11,14 @@ export const REASONS = {
   EACCES: "it may not be read; check its permissions",
 };
 
+/** A path as it is told. */
+export const nameOf = (path) => (path === "-" ? "standard input" : printable(path));
+
 /** What `work` resolves with. Rejects with a UsageError that names the file. */
 export async function reading(path, work) {
   try {
     return await work;
   } catch (error) {
-    throw new UsageError(`Cannot read ${printable(path)}: ${REASONS[error.code] ?? error.message}.`);
+    throw new UsageError(`Cannot read ${nameOf(path)}: ${REASONS[error.code] ?? error.message}.`);
   }
 }

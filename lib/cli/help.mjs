@@ -7,24 +7,23 @@ const WIDTH = 78;
 
 const SESSION = `The session is a file (pi's or Claude Code's JSONL, a JSON array of messages),
 a folder, which stands for the newest session in it, "-" for standard input,
-or nothing: the newest session of pi and Claude Code.`;
+or nothing: the newest session of pi and Claude Code. Messages are pi's,
+OpenAI's, Anthropic's or the AI SDK's.`;
 
 const HOOK = `Options of the hook, as docs/settings.md describes them:
   --options FILE.json          an object of them; those below outrank it
-${wrapped(HOOK_FLAGS.join(" "), WIDTH - 2)
-  .map((line) => `  ${line}`)
-  .join("\n")}`;
+  ${wrapped(HOOK_FLAGS.join(" "), WIDTH - 2).join("\n  ")}`;
+
+const JSON_OPTION = "  --json                       print one JSON document instead of the tables";
 
 /** The help of a command. Those that read a session take the options of the hook, too. */
-function helpOf({ usage, about, readsSession = true, options, examples }) {
-  return [
-    `Usage: pi-strata ${usage}`,
-    about,
-    ...(readsSession ? [SESSION] : []),
-    `Options:\n${options}\n  --json                       print one JSON document instead of the tables`,
-    ...(readsSession ? [HOOK] : []),
-    `Examples:\n${examples}`,
-  ].join("\n\n");
+function helpOf({ usage, about, takesFiles = false, options, examples }) {
+  const session = takesFiles ? [] : [SESSION];
+  const hook = takesFiles ? [] : [HOOK];
+  const own = `Options:\n${options}\n${JSON_OPTION}`;
+  return [`Usage: pi-strata ${usage}`, about, ...session, own, ...hook, `Examples:\n${examples}`].join(
+    "\n\n",
+  );
 }
 
 export const HELP = {
@@ -56,10 +55,8 @@ which prices and which cache it goes by.`,
   --price INPUT[,OUTPUT]       dollars per million tokens; the model's family
                                sets the cache prices. Without it: as the
                                session was billed, else tokens are weighed`,
-    examples: `  pi-strata replay ~/.pi/agent/sessions
-  pi-strata replay --context-window 64000 --every 20 session.jsonl
-  pi-strata replay --economy thrifty session.jsonl
-  pi-strata replay --html report.html --price 3,15 session.jsonl
+    examples: `  pi-strata replay --context-window 64000 --every 20 session.jsonl
+  pi-strata replay --html report.html --price 3,15 ~/.pi/agent/sessions
   cat session.jsonl | pi-strata replay --json - | jq .summary`,
   }),
 
@@ -74,9 +71,9 @@ which prices and which cache it goes by.`,
   cache: helpOf({
     usage: "cache [options] [session]",
     about: `Reads a recorded session's bill back: dollars, cache misses and why, what the
-hook cost and saved. Name the options that the hook had. Tokens and costs are
-those the session reports. What it would have cost without the hook is
-estimated, and only where the reported sizes show that the hook was at work.`,
+hook cost and saved. Name the options that the hook had. What it would have cost
+without the hook is estimated, and only where the reported sizes show that the
+hook was at work.`,
     options: `  --price INPUT[,OUTPUT]       dollars per million tokens, for calls whose cost
                                the session does not tell; OUTPUT: 5 × INPUT`,
     examples: `  pi-strata cache session.jsonl
@@ -88,7 +85,7 @@ estimated, and only where the reported sizes show that the hook was at work.`,
     about: `Counts exact tokens of files, by cl100k_base unless told otherwise; "-", or no
 file, is standard input. Patterns that the shell leaves as they are stand for
 their files (Node 22).`,
-    readsSession: false,
+    takesFiles: true,
     options: `  --encoding NAME              the encoding: cl100k_base, o200k_base, ...
   --model NAME                 a model whose encoding is wanted, such as gpt-4o
   --tokenizer FILE             an open model's tokenizer.json, tekken.json or
@@ -96,8 +93,6 @@ their files (Node 22).`,
   --pattern REGEX              the pattern of a tiktoken file`,
     examples: `  pi-strata count README.md src/*.ts
   pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt
-  pi-strata count --model gpt-4o prompt.txt
-  pbpaste | pi-strata count
-  pi-strata count --json prompt.txt | jq .total`,
+  pbpaste | pi-strata count --json | jq .total`,
   }),
 };

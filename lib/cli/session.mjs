@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { reading, UsageError } from "./errors.mjs";
+import { nameOf, reading, UsageError } from "./errors.mjs";
 import { some } from "./numbers.mjs";
 import { readLines } from "./recording/lines.mjs";
 import { printable } from "./text.mjs";
@@ -22,7 +22,7 @@ const MAX_DEPTH = 2;
 export async function load([given]) {
   const found = await findSession(given);
   const session = await loadSession(found);
-  const path = nameOf(found);
+  const path = found === "-" ? nameOf(found) : found;
   const { format, problems, unplayed } = session;
   for (const { line, message } of problems) console.error(`line ${line} skipped: ${message}`);
   return { path, session, told: { session: path, format, problems, unplayed } };
@@ -36,8 +36,6 @@ export function headOf(path, { format, length, calls }) {
     ["format", `${format}, ${size}`],
   ];
 }
-
-const nameOf = (path) => (path === "-" ? "standard input" : path);
 
 /** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
 async function findSession(path) {
@@ -64,7 +62,7 @@ async function sessionsIn(folder, depth = 0) {
 
 /** The recording in the file at `path`; "-" is standard input. */
 export async function loadSession(path) {
-  const name = printable(nameOf(path));
+  const name = nameOf(path);
   const chunks = path === "-" ? process.stdin : createReadStream(path);
   const recording = await reading(path, readLines(chunks));
   if (recording.length > 0) return recording;

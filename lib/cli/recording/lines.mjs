@@ -1,6 +1,7 @@
 // Reads a recorded file line by line, and recognises its recorder by the content. A line that cannot be read is reported with its
 // number and left out; its text is never quoted.
 
+import { Shapes } from "../../shapes/index.js";
 import { claude } from "./claude.mjs";
 import { pi } from "./pi.mjs";
 import { isObject, Recording } from "./recording.mjs";
@@ -8,12 +9,18 @@ import { isObject, Recording } from "./recording.mjs";
 /** UTF-16 units. A longer line is no message: the longest string of JavaScript is not much longer. */
 const LONGEST_LINE = 256 * 1024 * 1024;
 
-/** Bare messages are taken as they are. */
+/** Bare messages: pi's, or those of a stack whose shape is known. */
 const bare = {
   isLine: ({ role }) => typeof role === "string",
   entryOf: (message) =>
     bare.isLine(message) ? { message } : { problem: "This is not a message: it has no role." },
-  recordingOf: (entries) => new Recording("messages", entries),
+  recordingOf(entries) {
+    const messages = new Shapes().read(entries.flatMap(({ message }) => message ?? []));
+    return new Recording(
+      "messages",
+      messages.map((message) => ({ message })),
+    );
+  },
 };
 
 /**
