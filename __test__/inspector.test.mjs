@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -13,8 +12,10 @@ import { runInNewContext } from "node:vm";
 import { Agent } from "@earendil-works/pi-agent-core";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTransformContext } from "../index.js";
+import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
 import { checkPage, pageTest } from "./support/browser.mjs";
+import { EXAMPLE } from "./support/recording.mjs";
 
 const LOCAL = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale: "en-US" };
 const HOSTILE = `<img src=x onerror="window.hacked=1"></pre><script>window.hacked=1</script>`;
@@ -82,6 +83,7 @@ pageTest("a page shows a running agent call by call, and text only as text", LOC
   assert.match(await page.textContent("#calls"), /missed: an edit by the hook/);
   assert.match(await page.locator(".legend").textContent(), /tool result [\d,]+.*removed [\d,]+/);
   assert.ok(!answers.slice(1).join("").includes("onerror"), "no text before a click");
+  await checkPage(page);
 
   const blocks = page.locator(".map canvas");
   await blocks.focus();
@@ -109,20 +111,6 @@ pageTest("a page shows a running agent call by call, and text only as text", LOC
   await page.locator("#status", { hasText: "30" }).waitFor();
   assert.equal(await page.getAttribute("html", "lang"), "zh", "the language stays");
   assert.doesNotMatch(await page.textContent("main"), /undefined|NaN|What the model sees/);
-  await page.goto("about:blank");
-  await inspector.close();
-});
-
-pageTest("the page has no findings, wide and narrow", LOCAL, async (page) => {
-  const inspector = createInspector();
-  const agent = hostileAgent(inspector, {
-    steps: 8,
-    options: { schedule: "everyCall", contextWindow: 30_000 },
-  });
-  await agent.prompt("Go");
-  await page.goto(await inspector.open());
-  await page.locator("#status", { hasText: "9 calls so far" }).waitFor();
-  await checkPage(page);
   await page.goto("about:blank");
   await inspector.close();
 });
@@ -202,7 +190,7 @@ function ask(url, { method = "GET", headers = {} } = {}) {
   });
 }
 
-test("only who knows the address is answered, on this machine, and only questions", async () => {
+test("only who knows the address is answered, on this machine, at a free port, and only questions", async () => {
   const inspector = createInspector();
   const url = await inspector.open();
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
@@ -217,7 +205,11 @@ test("only who knows the address is answered, on this machine, and only question
   const { headers } = await fetch(url);
   assert.match(headers.get("content-security-policy"), /default-src 'none'; script-src 'nonce-/);
   assert.equal(headers.get("referrer-policy"), "no-referrer");
-  await inspector.close();
+  const other = createInspector();
+  const taken = { code: "EADDRINUSE", message: /port \d+ is taken/ };
+  await assert.rejects(other.open({ port: Number(new URL(url).port) }), taken);
+  assert.match(await other.open(), /^http/);
+  await Promise.all([inspector.close(), other.close()]);
   await assert.rejects(ask(url), { code: "ECONNREFUSED" });
   assert.notEqual(await inspector.open(), url, "another address, another secret");
   await inspector.close();
@@ -236,14 +228,6 @@ test("an option that is not allowed is refused by its name when the inspector is
   ];
   for (const [options, message] of wrong)
     assert.throws(() => createInspector(options), { name: "TypeError", message });
-});
-
-test("a port that is taken is said", async () => {
-  const [one, two] = [createInspector(), createInspector()];
-  const port = Number(new URL(await one.open()).port);
-  await assert.rejects(two.open({ port }), { code: "EADDRINUSE", message: /port \d+ is taken/ });
-  assert.match(await two.open(), /^http/);
-  await Promise.all([one.close(), two.close()]);
 });
 
 test("it does not keep the process alive, not even with a page open", async () => {
@@ -343,10 +327,7 @@ test("changes begin, hold and end; hosts that hand in copies change nothing", as
 });
 
 test("every change of a long session is explained, and what is taken out adds up to what was saved", async () => {
-  const lines = readFileSync(new URL("../examples/session.jsonl", import.meta.url), "utf8")
-    .trim()
-    .split("\n");
-  const messages = lines.flatMap((line) => JSON.parse(line).message ?? []);
+  const { messages } = await loadSession(EXAMPLE);
   const inspector = createInspector();
   let sent = 0;
   const hook = inspector.createTransformContext({
@@ -399,10 +380,7 @@ test("misses have causes, and dollars follow the usage", async () => {
 });
 
 test("a miss that the hook tells of is told to its listener too, and shown with its cause", async () => {
-  const lines = readFileSync(new URL("../examples/session.jsonl", import.meta.url), "utf8")
-    .trim()
-    .split("\n");
-  const messages = lines.flatMap((line) => JSON.parse(line).message ?? []);
+  const { messages } = await loadSession(EXAMPLE);
   const heard = { plain: [], watched: [] };
   const listenTo = (name) => (event) => event.type === "cacheMiss" && heard[name].push(event);
   const inspector = createInspector();
