@@ -18,299 +18,215 @@ fn file(range: Option<Range>, change: Option<Change>) -> File {
 }
 
 /// Reads of `src/a.rs` as each agent asks for them: the form, the tool and its arguments.
-fn whole_reads() -> Vec<(&'static str, &'static str, Value)> {
-    vec![
-        ("Claude Code Read", "Read", json!({ "file_path": "src/a.rs" })),
-        ("Claude Code Bash: cat", "Bash", json!({ "command": "cat src/a.rs", "description": "Show it" })),
-        ("Codex read_file", "read_file", json!({ "file_path": "src/a.rs", "mode": "slice" })),
-        ("Codex shell: cat", "shell", json!({ "command": ["bash", "-lc", "cat src/a.rs"] })),
-        ("Codex shell: cat", "shell", json!({ "command": ["cat", "src/a.rs"], "workdir": "" })),
-        (
-            "Codex shell: cat",
-            "container.exec",
-            json!({ "command": ["/bin/zsh", "-lc", "cd src && nl -ba a.rs"] }),
-        ),
-        (
-            "Codex shell: cat",
-            "shell",
-            json!({ "command": ["powershell.exe", "-NoProfile", "-Command", "Get-Content -Path 'src\\a.rs'"] }),
-        ),
-        ("Codex shell: cat", "shell", json!({ "command": ["cmd.exe", "/d", "/s", "/c", "type src\\a.rs"] })),
-        (
-            "Codex local_shell: cat",
-            "local_shell_call",
-            json!({ "action": { "type": "exec", "command": ["cat", "a.rs"], "working_directory": "src" } }),
-        ),
-        ("Codex exec_command: cat", "exec_command", json!({ "cmd": "cat a.rs", "workdir": "src" })),
-        (
-            "Codex exec",
-            "exec",
-            json!({ "input": "const r = await tools.exec_command({\"cmd\":\"cat a.rs\",\"workdir\":\"src\"});\ntext(r.output);" }),
-        ),
-        ("Codex shell_command: git show", "shell_command", json!({ "command": "git show HEAD:src/a.rs" })),
-        ("pi read", "read", json!({ "path": "src/a.rs" })),
-        ("pi bash: cat", "bash", json!({ "command": "sudo cat ./src/a.rs 2>/dev/null" })),
-        ("OpenCode read", "read", json!({ "filePath": "src/a.rs" })),
-        ("OpenClaw exec: cat", "exec", json!({ "command": "bash -c 'cat src/a.rs'" })),
-        ("Gemini CLI read_file", "read_file", json!({ "absolute_path": "src/a.rs" })),
-        ("Gemini CLI read_many_files", "read_many_files", json!({ "paths": ["src/a.rs"] })),
-        (
-            "Gemini CLI run_shell_command: cat",
-            "run_shell_command",
-            json!({ "command": "cat a.rs", "directory": "src" }),
-        ),
-        ("Cline read_file", "read_file", json!({ "path": "src/a.rs", "start_line": null, "end_line": null })),
-        (
-            "Cline execute_command: cat",
-            "execute_command",
-            json!({ "command": "type src\\a.rs", "requires_approval": false }),
-        ),
-        ("Roo read_file", "read_file", json!({ "files": [{ "path": "src/a.rs", "line_ranges": [] }] })),
-        (
-            "Cursor read_file",
-            "read_file",
-            json!({ "target_file": "src/a.rs", "should_read_entire_file": true }),
-        ),
-        (
-            "Cursor run_terminal_cmd: cat",
-            "run_terminal_cmd",
-            json!({ "command": "cat src/a.rs | cat", "is_background": false }),
-        ),
-        ("Copilot read_file", "read_file", json!({ "filePath": "src/a.rs" })),
-        (
-            "Copilot run_in_terminal: cat",
-            "run_in_terminal",
-            json!({ "command": "gc src/a.rs", "explanation": "x", "isBackground": false }),
-        ),
-        (
-            "OpenHands view",
-            "str_replace_editor",
-            json!({ "command": "view", "path": "src/a.rs", "view_range": null }),
-        ),
-        (
-            "OpenHands bash: python",
-            "execute_bash",
-            json!({ "command": "python3 - <<'PY'\nprint(open('src/a.rs').read())\nPY" }),
-        ),
-        ("Goose text_editor", "developer__text_editor", json!({ "command": "view", "path": "src/a.rs" })),
-        (
-            "MCP filesystem read_multiple_files",
-            "mcp__fs__read_multiple_files",
-            json!({ "paths": ["src/a.rs"] }),
-        ),
-        ("Windsurf view_file", "view_file", json!({ "AbsolutePath": "src/a.rs" })),
-        ("Windsurf run_command: cat", "run_command", json!({ "CommandLine": "cat a.rs", "Cwd": "src" })),
-        ("any", "fetch_source", json!({ "fileName": 1, "filename": "src/a.rs" })),
-        (
-            "Claude Code Grep",
-            "Grep",
-            json!({ "pattern": "fn main", "path": "src/a.rs", "output_mode": "content" }),
-        ),
-        ("pi bash: rg", "bash", json!({ "command": "rg -n 'fn main' src/a.rs" })),
-        ("pi bash: rg", "bash", json!({ "command": "grep -e main src/a.rs" })),
-        (
-            "PowerShell: select string",
-            "powershell",
-            json!({ "command": "Select-String -Path src\\a.rs -Pattern main" }),
-        ),
-        ("pi bash: git diff", "bash", json!({ "command": "git -C src diff HEAD~1 -- a.rs" })),
-        ("pi bash: tail", "bash", json!({ "command": "tail -20 src/a.rs" })),
-    ]
+const WHOLE_READS: &str = r#"
+Claude Code Read | Read | {"file_path": "src/a.rs"}
+Claude Code Bash: cat | Bash | {"command": "cat src/a.rs", "description": "Show it"}
+Codex read_file | read_file | {"file_path": "src/a.rs", "mode": "slice"}
+Codex shell: cat | shell | {"command": ["bash", "-lc", "cat src/a.rs"]}
+Codex shell: cat | shell | {"command": ["cat", "src/a.rs"], "workdir": ""}
+Codex shell: cat | container.exec | {"command": ["/bin/zsh", "-lc", "cd src && nl -ba a.rs"]}
+Codex shell: cat | shell | {"command": ["powershell.exe", "-NoProfile", "-Command", "Get-Content -Path 'src\\a.rs'"]}
+Codex shell: cat | shell | {"command": ["cmd.exe", "/d", "/s", "/c", "type src\\a.rs"]}
+Codex local_shell: cat | local_shell_call | {"action": {"type": "exec", "command": ["cat", "a.rs"], "working_directory": "src"}}
+Codex exec_command: cat | exec_command | {"cmd": "cat a.rs", "workdir": "src"}
+Codex exec | exec | {"input": "const r = await tools.exec_command({\"cmd\":\"cat a.rs\",\"workdir\":\"src\"});\ntext(r.output);"}
+Codex shell_command: git show | shell_command | {"command": "git show HEAD:src/a.rs"}
+pi read | read | {"path": "src/a.rs"}
+pi bash: cat | bash | {"command": "sudo cat ./src/a.rs 2>/dev/null"}
+OpenCode read | read | {"filePath": "src/a.rs"}
+OpenClaw exec: cat | exec | {"command": "bash -c 'cat src/a.rs'"}
+Gemini CLI read_file | read_file | {"absolute_path": "src/a.rs"}
+Gemini CLI read_many_files | read_many_files | {"paths": ["src/a.rs"]}
+Gemini CLI run_shell_command: cat | run_shell_command | {"command": "cat a.rs", "directory": "src"}
+Cline read_file | read_file | {"path": "src/a.rs", "start_line": null, "end_line": null}
+Cline execute_command: cat | execute_command | {"command": "type src\\a.rs", "requires_approval": false}
+Roo read_file | read_file | {"files": [{"path": "src/a.rs", "line_ranges": []}]}
+Cursor read_file | read_file | {"target_file": "src/a.rs", "should_read_entire_file": true}
+Cursor run_terminal_cmd: cat | run_terminal_cmd | {"command": "cat src/a.rs | cat", "is_background": false}
+Copilot read_file | read_file | {"filePath": "src/a.rs"}
+Copilot run_in_terminal: cat | run_in_terminal | {"command": "gc src/a.rs", "explanation": "x", "isBackground": false}
+OpenHands view | str_replace_editor | {"command": "view", "path": "src/a.rs", "view_range": null}
+OpenHands bash: python | execute_bash | {"command": "python3 - <<'PY'\nprint(open('src/a.rs').read())\nPY"}
+Goose text_editor | developer__text_editor | {"command": "view", "path": "src/a.rs"}
+MCP filesystem read_multiple_files | mcp__fs__read_multiple_files | {"paths": ["src/a.rs"]}
+Windsurf view_file | view_file | {"AbsolutePath": "src/a.rs"}
+Windsurf run_command: cat | run_command | {"CommandLine": "cat a.rs", "Cwd": "src"}
+any | fetch_source | {"fileName": 1, "filename": "src/a.rs"}
+Claude Code Grep | Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mode": "content"}
+pi bash: rg | bash | {"command": "rg -n 'fn main' src/a.rs"}
+pi bash: rg | bash | {"command": "grep -e main src/a.rs"}
+PowerShell: select string | powershell | {"command": "Select-String -Path src\\a.rs -Pattern main"}
+pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
+pi bash: tail | bash | {"command": "tail -20 src/a.rs"}
+"#;
+
+/// Lines 10 to 40 of it.
+const PARTIAL_READS: &str = r#"
+Read | {"file_path": "src/a.rs", "offset": 10, "limit": 31}
+read_file | {"absolute_path": "src/a.rs", "offset": 9, "limit": 31}
+read_file | {"file_path": "src/a.rs", "start_line": 10, "end_line": 40}
+read_file | {"target_file": "src/a.rs", "start_line_one_indexed": 10, "end_line_one_indexed_inclusive": 40}
+read_file | {"filePath": "src/a.rs", "startLine": 10, "endLine": 40}
+read_file | {"files": [{"path": "src/a.rs", "line_ranges": [[10, 20], [30, 40]]}]}
+read_file | {"args": {"file": [{"path": "src/a.rs", "line_range": "10-40"}]}}
+view | {"path": "src/a.rs", "view_range": [10, 40]}
+file_editor | {"command": "view", "path": "src/a.rs", "view_range": [10, 40]}
+view_file | {"AbsolutePath": "src/a.rs", "StartLine": 10, "EndLine": 40}
+shell | {"command": ["bash", "-lc", "sed -n '10,40p' src/a.rs"]}
+shell | {"command": ["sed", "-n", "10,40p", "src/a.rs"]}
+exec_command | {"cmd": "nl -ba src/a.rs | sed -n '10,40p'"}
+bash | {"command": "cat src/a.rs | head -n 40 | tail -n +10"}
+bash | {"command": "tail -n +10 src/a.rs | head -31"}
+bash | {"command": "awk 'NR>=10 && NR<=40' src/a.rs"}
+powershell | {"command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 31"}
+read | {"path": "src/a.rs:10-40"}
+exec | {"input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));"}
+powershell | {"command": "(Get-Content -Path 'src\\a.rs')[9..39]"}
+"#;
+
+/// Edits of one line of it. Words after `$` stand for texts that the test makes.
+const EDITS: &str = r#"
+Edit | {"file_path": "src/a.rs", "old_string": "$old", "new_string": "$new"}
+MultiEdit | {"file_path": "src/a.rs", "edits": [{"old_string": "$old", "new_string": "$new"}]}
+shell | {"command": ["apply_patch", "$patch"]}
+shell | {"command": ["bash", "-lc", "apply_patch <<'EOF'\n$patchEOF"]}
+shell | {"command": ["bash", "-lc", "cd src && apply_patch <<'EOF'\n$shortEOF"]}
+apply_patch | {"input": "$patch"}
+exec | {"input": "const p = $quoted;\ntext(await tools.apply_patch(p));"}
+apply_patch | {"patchText": "$patch"}
+apply_patch | "$patch"
+edit | {"path": "src/a.rs", "oldText": "$old", "newText": "$new"}
+edit | {"path": "src/a.rs", "edits": [{"oldText": "$old", "newText": "$new"}]}
+edit | {"filePath": "src/a.rs", "oldString": "$old", "newString": "$new"}
+replace | {"file_path": "src/a.rs", "old_string": "$old", "new_string": "$new", "instruction": "x"}
+replace_in_file | {"path": "src/a.rs", "diff": "$blocks"}
+apply_diff | {"path": "src/a.rs", "diff": "$roo"}
+apply_diff | {"args": {"file": [{"path": "src/a.rs", "diff": [{"content": "$roo", "start_line": 10}]}]}}
+search_and_replace | {"path": "src/a.rs", "search": "$old", "replace": "$new"}
+search_replace | {"file_path": "src/a.rs", "old_string": "$old", "new_string": "$new"}
+StrReplace | {"path": "src/a.rs", "old_string": "$old", "new_string": "$new"}
+replace_string_in_file | {"filePath": "src/a.rs", "oldString": "$old", "newString": "$new"}
+multi_replace_string_in_file | {"explanation": "x", "replacements": [{"filePath": "src/a.rs", "oldString": "$old", "newString": "$new"}]}
+str_replace_editor | {"command": "str_replace", "path": "src/a.rs", "old_str": "$old", "new_str": "$new"}
+developer__text_editor | {"command": "str_replace", "path": "src/a.rs", "diff": "$diff"}
+edit | {"path": "src/a.rs", "before": "$old", "after": "$new"}
+edit_file | {"path": "src/a.rs", "edits": [{"oldText": "$old", "newText": "$new"}], "dryRun": false}
+replace_file_content | {"TargetFile": "src/a.rs", "ReplacementChunks": [{"TargetContent": "$old", "ReplacementContent": "$new"}]}
+StrReplaceFile | {"path": "src/a.rs", "edit": {"old": "$old", "new": "$new"}}
+bash | {"command": "$python"}
+bash | {"command": "git apply <<'EOF'\n$diffEOF"}
+"#;
+
+const WRITES: &str = r#"
+Write | {"file_path": "src/a.rs", "content": "$text"}
+write | {"path": "src/a.rs", "content": "$text"}
+write_to_file | {"path": "src/a.rs", "content": "$text", "line_count": 1}
+edit_file | {"target_file": "src/a.rs", "instructions": "", "code_edit": "$text"}
+Write | {"path": "src/a.rs", "contents": "$text"}
+create | {"path": "src/a.rs", "file_text": "$text"}
+create_file | {"filePath": "src/a.rs", "content": "$text"}
+str_replace_editor | {"command": "create", "path": "src/a.rs", "file_text": "$text"}
+shell | {"command": ["bash", "-lc", "cat > src/a.rs <<'EOF'\n$text\nEOF"]}
+bash | {"command": "cd src; cat <<EOF >a.rs\n$text\nEOF\nmake"}
+bash | {"command": "tee src/a.rs <<-EOF\n\t$text\n\tEOF"}
+bash | {"command": "cat <<'EOF' | tee src/a.rs\n$text\nEOF"}
+bash | {"command": "echo '$text' >> src/a.rs"}
+powershell | {"command": "@'\n$text\n'@ | Set-Content -Path src\\a.rs"}
+powershell | {"command": "Set-Content -Path src\\a.rs -Value '$text'"}
+apply_patch | {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+$text\n*** End Patch"}
+"#;
+
+const MOVES: &str = r#"
+bash | {"command": "git mv src/a.rs src/b.rs"}
+bash | {"command": "cd src && mv -f a.rs b.rs"}
+powershell | {"command": "Move-Item src\\a.rs src\\b.rs"}
+move_file | {"source": "src/a.rs", "destination": "src/b.rs"}
+apply_patch | {"input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch"}
+"#;
+
+const NO_FILES: &str = r#"
+ls | {"path": "src"}
+list_dir | {"dir_path": "src", "path": "src"}
+Grep | {"pattern": "x", "path": "src"}
+bash | {"command": "cargo test"}
+bash | {"command": "cat $FILE *.rs"}
+bash | {"command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs"}
+bash | {"command": "node <<'EOF'\ncat a.rs\nEOF"}
+shell | {"command": ["make", "cat", "a.rs"]}
+shell | {"command": 7}
+read | {"path": {"path": 7}}
+"#;
+
+/// The rows of a table as `(row, target)`, with these texts in place of their names.
+fn targets<'a>(table: &'a str, texts: &[(&str, &str)]) -> Vec<(&'a str, Target)> {
+    let read = |row: &'a str| {
+        let named = row.rsplit_once(" | {").or_else(|| row.rsplit_once(" | \"")).expect("has columns").0;
+        let tool = named.rsplit(" | ").next().expect("has a tool");
+        let arguments = texts.iter().fold(row[named.len() + 3..].to_owned(), |json, (name, text)| {
+            let quoted = Value::from(*text).to_string();
+            json.replace(name, &quoted[1..quoted.len() - 1])
+        });
+        (row, Target::of(&utf16(tool), &utf16(&arguments), &mut Vec::new()))
+    };
+    table.trim().lines().map(read).collect()
 }
 
-fn partial_reads() -> Vec<(&'static str, Value)> {
-    vec![
-        ("Read", json!({ "file_path": "src/a.rs", "offset": 10, "limit": 31 })),
-        ("read_file", json!({ "absolute_path": "src/a.rs", "offset": 9, "limit": 31 })),
-        ("read_file", json!({ "file_path": "src/a.rs", "start_line": 10, "end_line": 40 })),
-        (
-            "read_file",
-            json!({ "target_file": "src/a.rs", "start_line_one_indexed": 10, "end_line_one_indexed_inclusive": 40 }),
-        ),
-        ("read_file", json!({ "filePath": "src/a.rs", "startLine": 10, "endLine": 40 })),
-        ("read_file", json!({ "files": [{ "path": "src/a.rs", "line_ranges": [[10, 20], [30, 40]] }] })),
-        ("read_file", json!({ "args": { "file": [{ "path": "src/a.rs", "line_range": "10-40" }] } })),
-        ("view", json!({ "path": "src/a.rs", "view_range": [10, 40] })),
-        ("file_editor", json!({ "command": "view", "path": "src/a.rs", "view_range": [10, 40] })),
-        ("view_file", json!({ "AbsolutePath": "src/a.rs", "StartLine": 10, "EndLine": 40 })),
-        ("shell", json!({ "command": ["bash", "-lc", "sed -n '10,40p' src/a.rs"] })),
-        ("shell", json!({ "command": ["sed", "-n", "10,40p", "src/a.rs"] })),
-        ("exec_command", json!({ "cmd": "nl -ba src/a.rs | sed -n '10,40p'" })),
-        ("bash", json!({ "command": "cat src/a.rs | head -n 40 | tail -n +10" })),
-        ("bash", json!({ "command": "tail -n +10 src/a.rs | head -31" })),
-        ("bash", json!({ "command": "awk 'NR>=10 && NR<=40' src/a.rs" })),
-        ("powershell", json!({ "command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 31" })),
-        ("read", json!({ "path": "src/a.rs:10-40" })),
-        (
-            "exec",
-            json!({ "input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));" }),
-        ),
-        ("powershell", json!({ "command": "(Get-Content -Path 'src\\a.rs')[9..39]" })),
-    ]
-}
-
-/// Edits of one line of `src/a.rs`.
-fn edits_of(old: &str, new: &str) -> Vec<(&'static str, Value)> {
-    let patch = format!("*** Begin Patch\n*** Update File: src/a.rs\n@@\n-{old}\n+{new}\n*** End Patch\n");
-    let blocks = format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
-    let roo = format!("<<<<<<< SEARCH\n:start_line:10\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
-    let diff = format!("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -10,1 +10,1 @@\n-{old}\n+{new}\n");
-    let python = format!(
-        "python - <<'PY'\nfrom pathlib import Path\np = Path('src/a.rs')\nold = '{old}'\np.write_text(p.read_text().replace(old, '{new}'))\nPY"
-    );
-    vec![
-        ("Edit", json!({ "file_path": "src/a.rs", "old_string": old, "new_string": new })),
-        (
-            "MultiEdit",
-            json!({ "file_path": "src/a.rs", "edits": [{ "old_string": old, "new_string": new }] }),
-        ),
-        ("shell", json!({ "command": ["apply_patch", patch] })),
-        ("shell", json!({ "command": ["bash", "-lc", format!("apply_patch <<'EOF'\n{patch}EOF")] })),
-        (
-            "shell",
-            json!({ "command": ["bash", "-lc", format!("cd src && apply_patch <<'EOF'\n{}EOF", patch.replace("src/", ""))] }),
-        ),
-        ("apply_patch", json!({ "input": patch })),
-        (
-            "exec",
-            json!({ "input": format!("const p = {};\ntext(await tools.apply_patch(p));", json!(patch)) }),
-        ),
-        ("apply_patch", json!({ "patchText": patch })),
-        ("apply_patch", json!(patch)),
-        ("edit", json!({ "path": "src/a.rs", "oldText": old, "newText": new })),
-        ("edit", json!({ "path": "src/a.rs", "edits": [{ "oldText": old, "newText": new }] })),
-        ("edit", json!({ "filePath": "src/a.rs", "oldString": old, "newString": new })),
-        (
-            "replace",
-            json!({ "file_path": "src/a.rs", "old_string": old, "new_string": new, "instruction": "x" }),
-        ),
-        ("replace_in_file", json!({ "path": "src/a.rs", "diff": blocks })),
-        ("apply_diff", json!({ "path": "src/a.rs", "diff": roo })),
-        (
-            "apply_diff",
-            json!({ "args": { "file": [{ "path": "src/a.rs", "diff": [{ "content": roo, "start_line": 10 }] }] } }),
-        ),
-        ("search_and_replace", json!({ "path": "src/a.rs", "search": old, "replace": new })),
-        ("search_replace", json!({ "file_path": "src/a.rs", "old_string": old, "new_string": new })),
-        ("StrReplace", json!({ "path": "src/a.rs", "old_string": old, "new_string": new })),
-        ("replace_string_in_file", json!({ "filePath": "src/a.rs", "oldString": old, "newString": new })),
-        (
-            "multi_replace_string_in_file",
-            json!({ "explanation": "x", "replacements": [{ "filePath": "src/a.rs", "oldString": old, "newString": new }] }),
-        ),
-        (
-            "str_replace_editor",
-            json!({ "command": "str_replace", "path": "src/a.rs", "old_str": old, "new_str": new }),
-        ),
-        ("developer__text_editor", json!({ "command": "str_replace", "path": "src/a.rs", "diff": diff })),
-        ("edit", json!({ "path": "src/a.rs", "before": old, "after": new })),
-        (
-            "edit_file",
-            json!({ "path": "src/a.rs", "edits": [{ "oldText": old, "newText": new }], "dryRun": false }),
-        ),
-        (
-            "replace_file_content",
-            json!({ "TargetFile": "src/a.rs", "ReplacementChunks": [{ "TargetContent": old, "ReplacementContent": new }] }),
-        ),
-        ("StrReplaceFile", json!({ "path": "src/a.rs", "edit": { "old": old, "new": new } })),
-        ("bash", json!({ "command": python })),
-        ("bash", json!({ "command": format!("git apply <<'EOF'\n{diff}EOF") })),
-    ]
-}
-
-fn writes_of(text: &str) -> Vec<(&'static str, Value)> {
-    vec![
-        ("Write", json!({ "file_path": "src/a.rs", "content": text })),
-        ("write", json!({ "path": "src/a.rs", "content": text })),
-        ("write_to_file", json!({ "path": "src/a.rs", "content": text, "line_count": 1 })),
-        ("edit_file", json!({ "target_file": "src/a.rs", "instructions": "", "code_edit": text })),
-        ("Write", json!({ "path": "src/a.rs", "contents": text })),
-        ("create", json!({ "path": "src/a.rs", "file_text": text })),
-        ("create_file", json!({ "filePath": "src/a.rs", "content": text })),
-        ("str_replace_editor", json!({ "command": "create", "path": "src/a.rs", "file_text": text })),
-        ("shell", json!({ "command": ["bash", "-lc", format!("cat > src/a.rs <<'EOF'\n{text}\nEOF")] })),
-        ("bash", json!({ "command": format!("cd src; cat <<EOF >a.rs\n{text}\nEOF\nmake") })),
-        ("bash", json!({ "command": format!("tee src/a.rs <<-EOF\n\t{text}\n\tEOF") })),
-        ("bash", json!({ "command": format!("cat <<'EOF' | tee src/a.rs\n{text}\nEOF") })),
-        ("bash", json!({ "command": format!("echo '{text}' >> src/a.rs") })),
-        ("powershell", json!({ "command": format!("@'\n{text}\n'@ | Set-Content -Path src\\a.rs") })),
-        ("powershell", json!({ "command": format!("Set-Content -Path src\\a.rs -Value '{text}'") })),
-        (
-            "apply_patch",
-            json!({ "input": format!("*** Begin Patch\n*** Add File: src/a.rs\n+{text}\n*** End Patch") }),
-        ),
-    ]
+/// Each row of a table is of this one file.
+fn all_are(table: &str, texts: &[(&str, &str)], file: &File) {
+    for (row, target) in targets(table, texts) {
+        assert_eq!(&*target.files, std::slice::from_ref(file), "{row}");
+    }
 }
 
 #[test]
 fn every_form_is_read_under_its_name() {
-    for (form, tool, arguments) in whole_reads() {
-        let target = target(tool, &arguments);
-        assert_eq!(
-            (&*name(&target), &*target.files),
-            (form, [file(None, None)].as_slice()),
-            "{tool} {arguments}"
-        );
+    for (row, target) in targets(WHOLE_READS, &[]) {
+        assert_eq!(Some(&*name(&target)), row.split(" | ").next(), "{row}");
     }
+    all_are(WHOLE_READS, &[], &file(None, None));
 }
 
 #[test]
 fn a_part_of_a_file_is_the_same_lines_in_every_form() {
-    let lines = Range { first: 10, last: Some(40) };
-    for (tool, arguments) in partial_reads() {
-        assert_eq!(&*target(tool, &arguments).files, [file(Some(lines), None)], "{tool} {arguments}");
-    }
+    all_are(PARTIAL_READS, &[], &file(Some(Range { first: 10, last: Some(40) }), None));
 }
 
 #[test]
 fn an_edit_is_the_same_change_in_every_form() {
     let (old, new) = ("let answer = 41;", "let answer = 42;");
-    let change = edits::change(&[old], &[new]);
-    for (tool, arguments) in edits_of(old, new) {
-        assert_eq!(
-            &*target(tool, &arguments).files,
-            [file(None, Some(change.clone()))],
-            "{tool} {arguments}"
-        );
-    }
-    for (tool, arguments) in writes_of(new) {
-        let written = edits::change(&[], &[new]);
-        assert_eq!(&*target(tool, &arguments).files, [file(None, Some(written))], "{tool} {arguments}");
-    }
+    let patch = format!("*** Begin Patch\n*** Update File: src/a.rs\n@@\n-{old}\n+{new}\n*** End Patch\n");
+    let (short, quoted) = (patch.replace("src/", ""), json!(patch).to_string());
+    let roo = format!("<<<<<<< SEARCH\n:start_line:10\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
+    let blocks = roo.replace(":start_line:10\n-------\n", "");
+    let diff = format!("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -10,1 +10,1 @@\n-{old}\n+{new}\n");
+    let python = format!(
+        "python - <<'PY'\nfrom pathlib import Path\np = Path('src/a.rs')\nold = '{old}'\np.write_text(p.read_text().replace(old, '{new}'))\nPY"
+    );
+    let texts = [
+        ("$old", old),
+        ("$new", new),
+        ("$patch", &patch),
+        ("$short", &short),
+        ("$quoted", &quoted),
+        ("$blocks", &blocks),
+        ("$roo", &roo),
+        ("$diff", &diff),
+        ("$python", &python),
+    ];
+    all_are(EDITS, &texts, &file(None, Some(edits::change(&[old], &[new]))));
+    all_are(WRITES, &[("$text", new)], &file(None, Some(edits::change(&[], &[new]))));
 }
 
 #[test]
 fn a_move_is_the_same_in_every_form() {
     let moved = Change { moved_to: Path::of("src/b.rs", None), ..Change::default() };
-    for (tool, arguments) in [
-        ("bash", json!({ "command": "git mv src/a.rs src/b.rs" })),
-        ("bash", json!({ "command": "cd src && mv -f a.rs b.rs" })),
-        ("powershell", json!({ "command": "Move-Item src\\a.rs src\\b.rs" })),
-        ("move_file", json!({ "source": "src/a.rs", "destination": "src/b.rs" })),
-        (
-            "apply_patch",
-            json!({ "input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch" }),
-        ),
-    ] {
-        assert_eq!(&*target(tool, &arguments).files, [file(None, Some(moved.clone()))], "{tool} {arguments}");
-    }
+    all_are(MOVES, &[], &file(None, Some(moved)));
 }
 
 #[test]
 fn what_reads_no_file_names_none() {
-    for (tool, arguments) in [
-        ("ls", json!({ "path": "src" })),
-        ("list_dir", json!({ "dir_path": "src", "path": "src" })),
-        ("Grep", json!({ "pattern": "x", "path": "src" })),
-        ("bash", json!({ "command": "cargo test" })),
-        ("bash", json!({ "command": "cat $FILE *.rs" })),
-        ("bash", json!({ "command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs" })),
-        ("bash", json!({ "command": "node <<'EOF'\ncat a.rs\nEOF" })),
-        ("shell", json!({ "command": ["make", "cat", "a.rs"] })),
-        ("shell", json!({ "command": 7 })),
-        ("read", json!({ "path": { "path": 7 } })),
-    ] {
-        assert_eq!(target(tool, &arguments), Target::default(), "{tool} {arguments}");
+    for (row, target) in targets(NO_FILES, &[]) {
+        assert_eq!(target, Target::default(), "{row}");
     }
 }
 
