@@ -59,8 +59,7 @@ async function main() {
   console.log(planText(settings));
   if (flags.plan) return;
   const pi = findPi(flags.pi);
-  const out = flags.out ?? join(homedir(), ".cache", "pi-strata-ab", settings.model.replace(/\W+/g, "-"));
-  const journal = new Journal(out, { ...settings, piVersion: pi.version });
+  const journal = new Journal(folderOf(flags, settings.model), { ...settings, piVersion: pi.version });
   try {
     await run(journal, pi, flags);
   } finally {
@@ -75,47 +74,40 @@ async function publicList(flags) {
   const tasks = tasksIn(flags.list, flags.instances);
   const settings = settingsOf({ ...flags, margin: "1" });
   const grades = gradesIn(flags.graded);
-  const folder =
-    flags.out ?? join(homedir(), ".cache", "pi-strata-ab", `list-${settings.model.replace(/\W+/g, "-")}`);
+  const folder = folderOf(flags, `list-${settings.model}`);
   console.log(`${tasks.length} tasks under each of ${settings.arms.join(", ")}, in ${folder}.`);
   if (flags.plan) return;
-  const server = flags.scripted ? await startScripted(scriptOf(settings)) : undefined;
+  const journal = new Journal(folder, settings);
   try {
-    const records = await runList(tasks, {
-      folder,
-      arms: settings.arms,
-      pi: findPi(flags.pi),
-      settings,
-      access: accessOf(flags, server),
-      repos: flags.repos,
-      limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
-      onTask: ({ id, arm, steps, bill }) =>
-        console.log(`${id}, ${arm}: ${steps} steps, $${bill.dollars.toFixed(3)}`),
-    });
-    const rows = leaderboard(records, grades);
-    writeFileSync(join(folder, "leaderboard.json"), `${JSON.stringify(rows, null, 1)}\n`);
-    console.log(
-      `\n${leaderboardText(rows)}\n\nGrade predictions-ARM.jsonl with the list's own grader, then run again with --graded ARM=REPORT.json,…`,
+    await served(flags, settings, (access) =>
+      runList(tasks, journal, {
+        ...limitsOf(flags),
+        pi: findPi(flags.pi),
+        access,
+        repos: flags.repos,
+        onTask: ({ id, arm, steps, bill }) =>
+          console.log(`${id}, ${arm}: ${steps} steps, $${bill.dollars.toFixed(3)}`),
+      }),
     );
   } finally {
-    server?.close();
+    journal.close();
   }
+  const rows = leaderboard(journal.records, grades);
+  writeFileSync(join(folder, "leaderboard.json"), `${JSON.stringify(rows, null, 1)}\n`);
+  console.log(
+    `\n${leaderboardText(rows)}\n\nGrade predictions-ARM.jsonl with the list's own grader, then run again with --graded ARM=REPORT.json,…`,
+  );
 }
 
 async function run(journal, pi, flags) {
   const { settings, records } = journal;
-  const server = flags.scripted && !flags["base-url"] ? await startScripted(scriptOf(settings)) : undefined;
   if (records.length > 0) console.log(`Going on after ${records.length} tasks that are settled.`);
+  const onTask = ({ session, arm, task, isSolved, bill }) => {
+    const outcome = isSolved ? "solved" : "not solved";
+    console.log(`session ${session + 1}, ${arm}: ${task} ${outcome}, $${bill.dollars.toFixed(3)}`);
+  };
   try {
-    await goOn(journal, {
-      pi,
-      access: accessOf(flags, server),
-      limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
-      onTask: ({ session, arm, task, isSolved, bill }) => {
-        const outcome = isSolved ? "solved" : "not solved";
-        console.log(`session ${session + 1}, ${arm}: ${task} ${outcome}, $${bill.dollars.toFixed(3)}`);
-      },
-    });
+    await served(flags, settings, (access) => goOn(journal, { pi, access, ...limitsOf(flags), onTask }));
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     process.exitCode = AT_THE_LIMIT;
@@ -123,8 +115,26 @@ async function run(journal, pi, flags) {
       `Stopped at $${flags["max-dollars"]}. Go on with the same command and a higher --max-dollars.`,
     );
   } finally {
-    server?.close();
     report(journal);
+  }
+}
+
+const folderOf = ({ out }, name) =>
+  out ?? join(homedir(), ".cache", "pi-strata-ab", name.replace(/\W+/g, "-"));
+const limitsOf = (flags) => ({
+  limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
+});
+
+/** Runs `work` with the access to the model: `{ baseUrl, keyVariable }`, of the script's server where it is asked for. */
+async function served(flags, settings, work) {
+  if (!flags.scripted || flags["base-url"])
+    return work({ baseUrl: flags["base-url"], keyVariable: flags.key });
+  const server = await startScripted(settings);
+  const path = flags.api === "openai-completions" ? "/v1" : "";
+  try {
+    await work({ baseUrl: `${server.baseUrl}${path}`, keyVariable: "none" });
+  } finally {
+    server.close();
   }
 }
 
@@ -133,17 +143,6 @@ function report(journal) {
   const results = summarize(journal.settings, journal.records);
   writeFileSync(join(journal.folder, "results.json"), `${JSON.stringify(results, null, 1)}\n`);
   console.log(`\n${resultsText(results)}`);
-}
-
-/** The script's server has no window of its own: without compression the session goes on, as under a larger one. */
-function scriptOf({ seed, languages }) {
-  return { seed, languages };
-}
-
-function accessOf(flags, server) {
-  if (server === undefined) return { baseUrl: flags["base-url"], keyVariable: flags.key };
-  const path = flags.api === "openai-completions" ? "/v1" : "";
-  return { baseUrl: `${server.baseUrl}${path}`, keyVariable: "none" };
 }
 
 /** The settings that are the same in all of a run; a run cannot go on with other ones. */

@@ -5,14 +5,12 @@ export const APIS = {
   "/v1/messages": {
     read: readAnthropic,
     answer: answerAnthropic,
-    refuse: refuseAnthropic,
     error: errorAnthropic,
     name: "anthropic-messages",
   },
   "/v1/chat/completions": {
     read: readOpenai,
     answer: answerOpenai,
-    refuse: refuseOpenai,
     error: errorOpenai,
     name: "openai-completions",
   },
@@ -139,14 +137,4 @@ function errorAnthropic(message) {
 
 function errorOpenai(message) {
   return { error: { message, type: "invalid_request_error", code: "context_length_exceeded" } };
-}
-
-function refuseAnthropic(tokens, window) {
-  return errorAnthropic(`prompt is too long: ${tokens} tokens > ${window} maximum`);
-}
-
-function refuseOpenai(tokens, window) {
-  return errorOpenai(
-    `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens.`,
-  );
 }

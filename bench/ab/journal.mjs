@@ -60,10 +60,9 @@ export class Journal {
     appendFileSync(join(this.folder, "journal.jsonl"), `${JSON.stringify(record)}\n`, { flush: true });
   }
 
-  /** The folder of one session under one arm, and what is in it. */
-  place(session, arm) {
-    const root = join(this.folder, `session-${session + 1}-${arm}`);
-    const at = (name) => join(root, name);
+  /** The folder of one session or task under one arm, and what is in it. */
+  place(name, arm) {
+    const at = (part) => join(this.folder, `${name}-${arm}`, part);
     const folders = { workFolder: at("work"), agentFolder: at("agent"), sessionFolder: at("sessions") };
     return {
       ...folders,

@@ -2,14 +2,13 @@
 // agent's patch goes into a predictions file; the list's official grader decides, and its report is read back.
 
 import { spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { modelsFile } from "../../__test__/support/models-file.mjs";
 import { textTable } from "../../lib/cli/table.mjs";
-import { ARMS } from "./arms.mjs";
-import { billOf, readCalls, spentOn } from "./calls.mjs";
+import { billOf, readCalls } from "./calls.mjs";
 import { RunFailure, UsageError } from "./journal.mjs";
 import { Pi } from "./pi.mjs";
+import { armOf } from "./summary.mjs";
 
 /** Columns of public leaderboards of context compression. */
 const HEADS = ["arm", "tasks", "solved", "dollars", "$ a solved task", "prompt", "cached", "output", "steps"];
@@ -41,80 +40,58 @@ export function tasksIn(listFile, instancesFile) {
   });
 }
 
-/** Goes on with a run in `folder`: what is settled is not done again. Returns the records, `{ id, arm, bill, patch }` each. */
-export async function runList(tasks, { folder, arms, pi, settings, access, repos, limits, onTask }) {
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, "records.jsonl");
-  const records = existsSync(file)
-    ? readFileSync(file, "utf8")
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line))
-    : [];
+/** Goes on with the run of `journal`: what is settled is not done again. A record is `{ id, arm, steps, bill, patch }`. */
+export async function runList(tasks, journal, { onTask, ...how }) {
   for (const task of tasks) {
-    for (const arm of arms) {
+    for (const arm of journal.settings.arms) {
+      const { records } = journal;
       if (records.some((record) => record.id === task.id && record.arm === arm)) continue;
       const spent = records.reduce((sum, { bill }) => sum + bill.dollars, 0);
-      if (spent >= limits.dollars) return records;
-      const left = { ...limits, dollars: limits.dollars - spent };
-      const record = await settle(task, arm, { folder, pi, settings, access, repos, limits: left });
-      appendFileSync(file, `${JSON.stringify(record)}\n`);
+      if (spent >= how.limits.dollars) return;
+      const record = await settle(task, arm, journal, spent, how);
+      journal.add(record);
       const prediction = {
         instance_id: task.id,
-        model_name_or_path: `${settings.model}-${arm}`,
+        model_name_or_path: `${journal.settings.model}-${arm}`,
         model_patch: record.patch,
       };
-      appendFileSync(join(folder, `predictions-${arm}.jsonl`), `${JSON.stringify(prediction)}\n`);
-      records.push(record);
+      appendFileSync(join(journal.folder, `predictions-${arm}.jsonl`), `${JSON.stringify(prediction)}\n`);
       onTask(record);
     }
   }
-  return records;
 }
 
-async function settle(task, arm, { folder, pi, settings, access, repos, limits }) {
-  const at = (name) => join(folder, task.id, arm, name);
-  const [workFolder, agentFolder, sessionFolder] = ["work", "agent", "sessions"].map(at);
-  for (const path of [agentFolder, sessionFolder]) mkdirSync(path, { recursive: true });
-  if (!existsSync(workFolder)) checkOut(task, workFolder, repos);
-  writeFileSync(join(agentFolder, "settings.json"), JSON.stringify(ARMS[arm].settings));
-  writeFileSync(join(agentFolder, "models.json"), JSON.stringify(modelsFile({ ...settings, ...access })));
-  const callsFile = at("calls.jsonl");
-  let prices = {};
+async function settle(task, arm, journal, spent, { pi, access, repos, limits }) {
+  const place = journal.place(task.id, arm);
+  if (place.isNew) {
+    checkOut(task, place.workFolder, repos);
+    place.markReady();
+  }
   let steps = 0;
-  const isOver = () => steps >= limits.steps || spentOn(readCalls(callsFile), prices) >= limits.dollars;
-  const agent = new Pi(
-    { script: pi.script, cwd: workFolder, agentFolder, sessionFolder, callsFile },
-    {
-      model: { provider: settings.provider, id: settings.model, thinking: settings.thinking },
-      seed: settings.seed,
-      extensions: ARMS[arm].extensions,
-      continues: false,
+  const bill = () => billOf(readCalls(place.callsFile), agent.prices).bill;
+  const mayCall = () => {
+    const isOver = steps >= limits.steps || spent + bill().dollars >= limits.dollars;
+    if (isOver) agent.ask("abort").catch(() => {});
+    return !isOver;
+  };
+  const { settings } = journal;
+  const how = { script: pi.script, access, seed: settings.seed, continues: false };
+  const agent = await Pi.open(place, arm, settings, how, {
+    event: ({ type, message }) => {
+      if (type === "message_end" && message.role === "assistant") steps += 1;
     },
-    {
-      onEvent: ({ type, message }) => {
-        if (type === "message_end" && message.role === "assistant") steps += 1;
-      },
-      mayCall: () => {
-        if (isOver()) agent.ask("abort").catch(() => {});
-        return !isOver();
-      },
-    },
-  );
+    call: mayCall,
+  });
   const timer = setTimeout(() => agent.ask("abort").catch(() => {}), TASK_MS);
   try {
-    const { model } = await agent.ask("get_state");
-    if (model?.id !== settings.model)
-      throw new RunFailure(`pi knows no model ${settings.provider}/${settings.model} with a key.`);
-    prices = model.cost;
     await agent.prompt(REQUEST + task.statement);
   } finally {
     clearTimeout(timer);
     await agent.end();
   }
-  const { bill } = billOf(readCalls(callsFile), prices);
-  git(workFolder, "add", "--all");
-  return { id: task.id, arm, steps, bill, patch: git(workFolder, "diff", "--cached", task.commit) };
+  git(place.workFolder, "add", "--all");
+  const patch = git(place.workFolder, "diff", "--cached", task.commit);
+  return { id: task.id, arm, steps, bill: bill(), patch };
 }
 
 /** A checkout of the task's commit: of a clone in the user's folder, else of the public repository. */
@@ -148,39 +125,31 @@ export function gradesIn(given) {
 
 /** One row per arm, with raw numbers; `solved` is undefined until the grader has decided. */
 export function leaderboard(records, grades) {
-  const arms = [...new Set(records.map(({ arm }) => arm))];
-  return arms.map((arm) => {
-    const own = records.filter((record) => record.arm === arm);
-    const sum = (pick) => own.reduce((total, record) => total + pick(record), 0);
-    const solved = grades[arm] && own.filter(({ id }) => grades[arm].has(id)).length;
-    const dollars = sum(({ bill }) => bill.dollars);
+  return [...new Set(records.map(({ arm }) => arm))].map((arm) => {
+    const { tasks, steps, dollars, tokens } = armOf(arm, records);
+    const solved =
+      grades[arm] && records.filter((record) => record.arm === arm && grades[arm].has(record.id)).length;
     return {
       arm,
-      tasks: own.length,
+      tasks,
       solved,
       dollars,
       dollarsPerSolved: solved > 0 ? dollars / solved : undefined,
-      promptTokens: sum(({ bill: { tokens } }) => tokens.input + tokens.cacheRead + tokens.cacheWrite),
-      cachedTokens: sum(({ bill }) => bill.tokens.cacheRead),
-      outputTokens: sum(({ bill }) => bill.tokens.output),
-      steps: sum(({ steps }) => steps),
+      promptTokens: tokens.input + tokens.cacheRead + tokens.cacheWrite,
+      cachedTokens: tokens.cacheRead,
+      outputTokens: tokens.output,
+      steps,
     };
   });
 }
 
 /** The leaderboard for a terminal. */
 export function leaderboardText(rows) {
-  const known = (value, digits) => (value === undefined ? "–" : value.toFixed(digits));
-  const cells = rows.map((row) => [
-    row.arm,
-    String(row.tasks),
-    known(row.solved, 0),
-    row.dollars.toFixed(2),
-    known(row.dollarsPerSolved, 2),
-    String(row.promptTokens),
-    String(row.cachedTokens),
-    String(row.outputTokens),
-    String(row.steps),
-  ]);
-  return textTable(HEADS, cells);
+  const digits = { solved: 0, dollars: 2, dollarsPerSolved: 2 };
+  const cell = ([name, value]) =>
+    value === undefined ? "–" : name in digits ? value.toFixed(digits[name]) : String(value);
+  return textTable(
+    HEADS,
+    rows.map((row) => Object.entries(row).map(cell)),
+  );
 }

@@ -1,9 +1,11 @@
 // The real pi coding agent as a child process in RPC mode, in a folder and with settings of its own, metered.
 
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { modelsFile } from "../../__test__/support/models-file.mjs";
+import { ARMS } from "./arms.mjs";
 import { RunFailure } from "./journal.mjs";
 
 const INSTALLED = fileURLToPath(
@@ -52,44 +54,63 @@ export class Pi {
   #busySince = 0;
   #willGoOn = false;
 
+  /** Dollars per million tokens of the model, as pi knows them. */
+  prices;
+
   /**
-   * @param where.script that of `findPi`
-   * @param where.cwd the folder pi works in; `where.agentFolder` holds its settings, `where.sessionFolder` its sessions
-   * @param how.model `{ provider, id, thinking }`
-   * @param how.extensions files of extensions; how.continues whether the last session goes on
-   * @param onEvent is told each event of pi
-   * @param mayCall says before each call to a model whether it may be sent
+   * Starts pi under an arm, in a place of the journal, with a model that it must know.
+   *
+   * @param how.script that of `findPi`; `how.continues` whether the last session goes on
+   * @param on.event is told each event of pi; `on.call` says before each call to a model whether it may be sent
    */
-  constructor(where, { model, seed, extensions, continues }, { onEvent, mayCall }) {
-    const { script, cwd, agentFolder, sessionFolder, callsFile } = where;
+  static async open(place, arm, settings, how, on) {
+    for (const folder of [place.workFolder, place.agentFolder, place.sessionFolder])
+      mkdirSync(folder, { recursive: true });
+    const write = (name, value) => writeFileSync(join(place.agentFolder, name), JSON.stringify(value));
+    write("settings.json", ARMS[arm].settings);
+    // The address of a server may be another one today.
+    write("models.json", modelsFile({ ...settings, ...how.access }));
+    const pi = new Pi(place, ARMS[arm].extensions, settings, how, on);
+    const { model } = await pi.ask("get_state");
+    if (model?.id !== settings.model || model.provider !== settings.provider) {
+      await pi.end();
+      throw new RunFailure(
+        `pi knows no model ${settings.provider}/${settings.model} with a key: set the provider's variable, as ANTHROPIC_API_KEY.`,
+      );
+    }
+    pi.prices = model.cost;
+    return pi;
+  }
+
+  constructor({ workFolder, agentFolder, sessionFolder, callsFile }, extensions, settings, how, on) {
+    const { provider, model, thinking } = settings;
     const args = [
       "--import",
       METER,
-      script,
-      "--mode",
-      "rpc",
-      "--provider",
-      model.provider,
-      "--model",
-      model.id,
+      how.script,
+      ...["--mode", "rpc", "--provider", provider, "--model", model],
+      ...(thinking === undefined ? [] : ["--thinking", thinking]),
     ];
-    if (model.thinking !== undefined) args.push("--thinking", model.thinking);
     args.push("--session-dir", sessionFolder, "--offline");
     args.push("--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files");
     for (const extension of [...extensions, SEED]) args.push("--extension", extension);
-    if (continues) args.push("--continue");
+    if (how.continues) args.push("--continue");
     const env = {
       ...process.env,
       PI_CODING_AGENT_DIR: agentFolder,
       PI_OFFLINE: "1",
       STRATA_BENCH_CALLS: callsFile,
-      STRATA_BENCH_SEED: String(seed),
+      STRATA_BENCH_SEED: String(how.seed),
     };
     for (const name of ["PI_STRATA", "PI_CODING_AGENT_SESSION_DIR", "NODE_TEST_CONTEXT"]) delete env[name];
-    this.#onEvent = onEvent;
-    this.#child = spawn(process.execPath, args, { cwd, env, stdio: ["pipe", "pipe", "pipe", "ipc"] });
+    this.#onEvent = on.event;
+    this.#child = spawn(process.execPath, args, {
+      cwd: workFolder,
+      env,
+      stdio: ["pipe", "pipe", "pipe", "ipc"],
+    });
     this.#child.on("message", ({ ask }) => {
-      if (mayCall()) this.#child.send({ allow: ask }, () => {});
+      if (on.call()) this.#child.send({ allow: ask }, () => {});
     });
     this.#child.stdin.on("error", () => {});
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {

@@ -1,9 +1,8 @@
 // Runs the experiment: each session under each arm, task after task, from where the journal says it stands.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { modelsFile } from "../../__test__/support/models-file.mjs";
-import { ARMS, orderOf } from "./arms.mjs";
+import { orderOf } from "./arms.mjs";
 import { billOf, readCalls, spentOn } from "./calls.mjs";
 import { RunFailure } from "./journal.mjs";
 import { Pi } from "./pi.mjs";
@@ -52,7 +51,6 @@ class ArmRun {
   #script;
   #files;
   #pi;
-  #prices;
   /** Calls that belong to tasks already settled, and dollars of all of the run's other sessions. */
   #settled = 0;
   #elsewhere = 0;
@@ -69,7 +67,7 @@ class ArmRun {
     this.#limits = limits;
     this.#access = access;
     this.#script = pi.script;
-    this.#files = journal.place(session, arm);
+    this.#files = placeOf(journal, session, arm);
   }
 
   async settle(tasks, onTask) {
@@ -89,36 +87,21 @@ class ArmRun {
 
   async #start() {
     const { settings } = this.#journal;
-    const { workFolder, agentFolder, sessionFolder, callsFile, isNew, markReady } = this.#files;
+    const { workFolder, sessionFolder, isNew, markReady } = this.#files;
     if (isNew) {
-      for (const folder of [workFolder, agentFolder, sessionFolder]) mkdirSync(folder, { recursive: true });
       writeProjects(this.#projects, workFolder);
-      writeFileSync(join(agentFolder, "settings.json"), JSON.stringify(ARMS[this.#arm].settings));
       markReady();
     }
-    // The address of a server may be another one today.
-    writeFileSync(
-      join(agentFolder, "models.json"),
-      JSON.stringify(modelsFile({ ...settings, ...this.#access })),
-    );
-    this.#pi = new Pi(
-      { script: this.#script, cwd: workFolder, agentFolder, sessionFolder, callsFile },
-      {
-        model: { provider: settings.provider, id: settings.model, thinking: settings.thinking },
-        seed: settings.seed + this.#session,
-        extensions: ARMS[this.#arm].extensions,
-        continues: readdirSync(sessionFolder).length > 0,
-      },
-      { onEvent: (event) => this.#watch(event), mayCall: () => this.#mayCall() },
-    );
-    const { model } = await this.#pi.ask("get_state");
-    if (model?.id !== settings.model || model.provider !== settings.provider) {
-      await this.#pi.end();
-      throw new RunFailure(
-        `pi knows no model ${settings.provider}/${settings.model} with a key: set the provider's variable, as ANTHROPIC_API_KEY.`,
-      );
-    }
-    this.#prices = model.cost;
+    const how = {
+      script: this.#script,
+      access: this.#access,
+      seed: settings.seed + this.#session,
+      continues: existsSync(sessionFolder) && readdirSync(sessionFolder).length > 0,
+    };
+    this.#pi = await Pi.open(this.#files, this.#arm, settings, how, {
+      event: (event) => this.#watch(event),
+      call: () => this.#mayCall(),
+    });
     this.#resume();
   }
 
@@ -129,19 +112,20 @@ class ArmRun {
     );
     const calls = readCalls(this.#files.callsFile);
     this.#settled = own.reduce((sum, { bill }) => sum + bill.calls, 0);
-    this.#last = billOf(calls.slice(0, this.#settled), this.#prices).last;
+    this.#last = billOf(calls.slice(0, this.#settled), this.#pi.prices).last;
     const { sessions, arms } = this.#journal.settings;
     this.#elsewhere = 0;
     for (let session = 0; session < sessions; session += 1) {
       for (const arm of arms) {
         if (session === this.#session && arm === this.#arm) continue;
-        this.#elsewhere += spentOn(readCalls(this.#journal.place(session, arm).callsFile), this.#prices);
+        const { callsFile } = placeOf(this.#journal, session, arm);
+        this.#elsewhere += spentOn(readCalls(callsFile), this.#pi.prices);
       }
     }
   }
 
   #spent() {
-    return this.#elsewhere + spentOn(readCalls(this.#files.callsFile), this.#prices);
+    return this.#elsewhere + spentOn(readCalls(this.#files.callsFile), this.#pi.prices);
   }
 
   #checkDollars() {
@@ -209,7 +193,7 @@ class ArmRun {
 
   #recordOf(task) {
     const calls = readCalls(this.#files.callsFile).slice(this.#settled);
-    const { bill, last } = billOf(calls, this.#prices, this.#last);
+    const { bill, last } = billOf(calls, this.#pi.prices, this.#last);
     this.#settled += calls.length;
     this.#last = last;
     const { steps, startedMs, stop, error, isInterrupted } = this.#task;
@@ -230,6 +214,8 @@ class ArmRun {
     };
   }
 }
+
+const placeOf = (journal, session, arm) => journal.place(`session-${session + 1}`, arm);
 
 /** An extension that threw, or ours saying that it is off: then the arm is another one than its name. */
 function failureIn({ type, error, statusText, message }) {

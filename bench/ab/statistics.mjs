@@ -68,26 +68,6 @@ function rootOf(falling, target, from, to) {
 }
 
 /**
- * The two-sided p-value by sessions: tasks of one session hang together, so the signs of whole sessions are flipped.
- * Exact over all flips; `differences` holds one sum of gained less lost per session, at most 20 of them are flipped.
- */
-export function bySessions(differences) {
-  const moved = differences.filter((difference) => difference !== 0);
-  if (moved.length === 0) return 1;
-  if (moved.length > 20) return undefined;
-  const seen = Math.abs(moved.reduce((sum, difference) => sum + difference, 0));
-  let asFar = 0;
-  for (let flips = 0; flips < 2 ** moved.length; flips += 1) {
-    const sum = moved.reduce(
-      (total, difference, i) => total + ((flips >> i) & 1 ? difference : -difference),
-      0,
-    );
-    if (Math.abs(sum) >= seen) asFar += 1;
-  }
-  return asFar / 2 ** moved.length;
-}
-
-/**
  * Tasks that show a loss of `effect` (0.1 is ten tasks in a hundred) with a power of 80 % at 5 %, where a share `differing` of the
  * pairs comes out otherwise under the two arms; by the normal approximation.
  */

@@ -1,7 +1,7 @@
 // Sums up the records of a run: each arm's success and bill, and how far arms differ on the same tasks.
 
 import { ARMS } from "./arms.mjs";
-import { bySessions, mcNemar, pairedInterval, tasksForEffect, tasksForMargin } from "./statistics.mjs";
+import { mcNemar, pairedInterval, tasksForEffect, tasksForMargin } from "./statistics.mjs";
 
 /** Share of pairs taken to come out differently where nothing was seen yet. */
 export const ASSUMED_DIFFERING = 0.1;
@@ -28,26 +28,22 @@ export function plannedTasks({ sessions, languages }) {
   return 8 * languages.length * sessions;
 }
 
-function armOf(arm, records) {
+/** Numbers of a bill that add up. */
+const SUMMED = ["calls", "dollars", "misses", "missedTokens", "summaries", "refused", "failed", "unknown"];
+
+/** The sums of an arm's records. */
+export function armOf(arm, records) {
   const own = records.filter((record) => record.arm === arm);
   const total = (of) => own.reduce((sum, record) => sum + of(record), 0);
-  const inBill = (name) => total(({ bill }) => bill[name]);
   const kinds = ["input", "output", "cacheRead", "cacheWrite"];
   return {
     arm,
     says: ARMS[arm].says,
     tasks: own.length,
-    solved: total(({ isSolved }) => Number(isSolved)),
+    solved: total(({ isSolved }) => Number(isSolved === true)),
     steps: total(({ steps }) => steps),
-    calls: inBill("calls"),
+    ...Object.fromEntries(SUMMED.map((name) => [name, total(({ bill }) => bill[name])])),
     tokens: Object.fromEntries(kinds.map((kind) => [kind, total(({ bill }) => bill.tokens[kind])])),
-    dollars: inBill("dollars"),
-    misses: inBill("misses"),
-    missedTokens: inBill("missedTokens"),
-    summaries: inBill("summaries"),
-    refused: inBill("refused"),
-    failed: inBill("failed"),
-    unknown: inBill("unknown"),
     stopped: total(({ stop }) => Number(stop !== undefined)),
     interrupted: total(({ isInterrupted }) => Number(isInterrupted === true)),
   };
@@ -59,7 +55,7 @@ function comparisonOf(arm, baseline, records, { margin, effect }) {
   const others = new Map(records.filter((record) => record.arm === baseline).map((r) => [keyOf(r), r]));
   const pairs = records
     .filter((record) => record.arm === arm && others.has(keyOf(record)))
-    .map((record) => ({ session: record.session, own: record, other: others.get(keyOf(record)) }));
+    .map((record) => ({ own: record, other: others.get(keyOf(record)) }));
   const count = (own, other) =>
     pairs.filter((pair) => pair.own.isSolved === own && pair.other.isSolved === other).length;
   const [gained, lost] = [count(true, false), count(false, true)];
@@ -77,7 +73,6 @@ function comparisonOf(arm, baseline, records, { margin, effect }) {
     low,
     high,
     p: mcNemar(gained, lost),
-    pBySessions: pBySessions(pairs),
     verdict: verdictOf({ low, high }, margin),
     dollars: dollars("own"),
     baselineDollars: dollars("other"),
@@ -88,22 +83,6 @@ function comparisonOf(arm, baseline, records, { margin, effect }) {
       forMargin: tasksForMargin(margin, differing),
     },
   };
-}
-
-/** Fewer sessions cannot reach the level of 5 % however much they differ. */
-const LEAST_SESSIONS = 6;
-
-function pBySessions(pairs) {
-  const sums = sessionSums(pairs);
-  return sums.length < LEAST_SESSIONS ? undefined : bySessions(sums);
-}
-
-function sessionSums(pairs) {
-  const sums = new Map();
-  for (const { session, own, other } of pairs) {
-    sums.set(session, (sums.get(session) ?? 0) + Number(own.isSolved) - Number(other.isSolved));
-  }
-  return Array.from(sums.values());
 }
 
 /** Against the margin that was stated before. */

@@ -44,12 +44,12 @@ function thousands(tokens) {
 }
 
 function comparisonText(comparison, { margin, effect }) {
-  const { arm, baseline, pairs, gained, lost, difference, low, high, p, pBySessions, needed } = comparison;
+  const { arm, baseline, pairs, gained, lost, difference, low, high, p, needed } = comparison;
   const { differing, isAssumed, forEffect, forMargin } = needed;
   const seen = isAssumed ? "assumed" : "as seen";
   return [
     `${arm} against ${baseline}: ${signed(difference)} (95 % interval ${signed(low)} to ${signed(high)}) over ${pairs} tasks; only ${arm} solved ${gained}, only ${baseline} ${lost}.`,
-    `  McNemar, exact: p ${equal(p)}${pBySessions === undefined ? "" : `; over whole sessions: p ${equal(pBySessions)}`}. ${verdictText(comparison, margin)}`,
+    `  McNemar, exact: p ${equal(p)}. ${verdictText(comparison, margin)}`,
     `  With ${percent(differing)} of the pairs differing (${seen}), a loss of ${points(effect)} takes ${whole(forEffect)} tasks, the margin ${whole(forMargin)}.`,
     `  Dollars over the same tasks: ${comparison.dollars.toFixed(2)} against ${comparison.baselineDollars.toFixed(2)}.`,
   ].join("\n");

@@ -1,14 +1,13 @@
 // Compaction by the host, to measure ours against: pi's own, and the compactions that a recording tells of.
 
+import { contextTokens, cutPoint } from "../../__test__/support/live/compaction.mjs";
 import counting from "../../lib/tools/count.js";
 import { identifiersIn, SCALE, textsOf } from "./versions.mjs";
 
 /** pi compacts above its window less this many tokens, and keeps the newest 20,000 (`DEFAULT_COMPACTION_SETTINGS`). */
 const RESERVE_TOKENS = 16_384;
 const KEEP_RECENT_TOKENS = 20_000;
-/** pi estimates a token for four UTF-16 code units, 4,800 of them for an image, and shows the summary call 2,000 of each tool result. */
-const CHARS_PER_TOKEN = 4;
-const IMAGE_CHARS = 4800;
+/** UTF-16 code units of each tool result that pi shows the summary call. */
 const TOOL_RESULT_CHARS = 2000;
 /** cl100k tokens of a summary: the two that before-compaction.jsonl recorded have 924 and 1,118. */
 const SUMMARY_TOKENS = 1000;
@@ -25,8 +24,10 @@ export function piCompaction({ contextWindow, prices }) {
   let [first, summary, start, answeredFrom, spent] = [undefined, undefined, 0, 0, 0];
   const policy = async (messages) => {
     if (messages[0] !== first) [first, summary, start, answeredFrom] = [messages[0], undefined, 0, 0];
-    if (contextTokens(messages, answeredFrom) > contextWindow - RESERVE_TOKENS) {
-      const cut = cutPoint(messages, start);
+    // Right after a compaction no answer tells the size.
+    const isAnswered = messages.findLastIndex(({ usage }) => usage !== undefined) >= answeredFrom;
+    if (isAnswered && contextTokens(messages) > contextWindow - RESERVE_TOKENS) {
+      const cut = start + cutPoint(messages.slice(start), KEEP_RECENT_TOKENS);
       if (cut > start) {
         const old = [...(summary === undefined ? [] : [summary]), ...messages.slice(start, cut)];
         spent += summaryDollars(SCALE * counting.countTokens(serialized(old)), prices.input, prices);
@@ -66,40 +67,6 @@ export function recordedCompactions({ prices, compactions }) {
 
 function summaryDollars(tokens, price, { input }) {
   return PER_MILLION * (tokens * price + SCALE * SUMMARY_TOKENS * OUTPUT_PRICE * input);
-}
-
-/** What the provider reported of the last answer, and an estimate of what came since; none right after a compaction. */
-function contextTokens(messages, answeredFrom) {
-  const last = messages.findLastIndex(({ role, usage }) => role === "assistant" && usage !== undefined);
-  if (last < answeredFrom) return 0;
-  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = messages[last].usage;
-  const since = messages.slice(last + 1).reduce((sum, message) => sum + estimated(message), 0);
-  return input + output + cacheRead + cacheWrite + since;
-}
-
-/** The first message that stays, never a tool result. */
-export function cutPoint(messages, start, keepTokens = KEEP_RECENT_TOKENS) {
-  let kept = 0;
-  for (let i = messages.length - 1; i >= start; i -= 1) {
-    kept += estimated(messages[i]);
-    if (kept < keepTokens) continue;
-    const cut = messages.findIndex(({ role }, at) => at >= i && role !== "toolResult");
-    return cut === -1 ? start : cut;
-  }
-  return start;
-}
-
-function estimated({ content, summary, command = "", output = "" }) {
-  const text = typeof content === "string" ? content : (summary ?? command + output);
-  const blocks = Array.isArray(content) ? content : [{ text }];
-  const chars = blocks.reduce((sum, block) => sum + charsOf(block), 0);
-  return Math.ceil(chars / CHARS_PER_TOKEN);
-}
-
-function charsOf({ type, text, thinking, name, arguments: given }) {
-  if (type === "image") return IMAGE_CHARS;
-  if (type === "toolCall") return name.length + JSON.stringify(given).length;
-  return (text ?? thinking ?? "").length;
 }
 
 /** A conversation as pi hands it to the call that summarises. */

@@ -1,8 +1,8 @@
 // Ways to keep a context small on a local server. Each maker gets `{ window, tokensOf, summarize, onEvent }` and returns
 // `(messages) => Promise<messages>`; `summarize(messages)` has the server write a summary, and returns it.
 
+import { cutPoint } from "../../__test__/support/live/compaction.mjs";
 import strata from "../../index.js";
-import { cutPoint } from "../economy/compaction.mjs";
 import { textOf } from "./stretches.mjs";
 
 /** Share of the window that stays free for the answer. */
@@ -77,7 +77,7 @@ function piCompaction({ window, summarize }) {
     const isFull =
       last >= answeredFrom && input + output + cacheRead + since > (1 - PI_RESERVE_SHARE) * window;
     if (isFull || messages.at(-1).stopReason === "error") {
-      const cut = cutPoint(messages, start, PI_KEEP_SHARE * window);
+      const cut = start + cutPoint(messages.slice(start), PI_KEEP_SHARE * window);
       if (cut > start) {
         const old = [...(summary ? [summary] : []), ...messages.slice(start, cut)];
         const content = [{ type: "text", text: await summarize(old) }];

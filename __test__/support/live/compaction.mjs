@@ -28,7 +28,7 @@ export function compacted(messages, keepTokens, summary) {
 }
 
 /** Walks back until `keepTokens` have gathered; a tool result is never first. */
-function cutPoint(messages, keepTokens) {
+export function cutPoint(messages, keepTokens) {
   let gathered = 0;
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     gathered += roughTokens(messages[at]);

@@ -12,8 +12,6 @@ const LOST_RESULT = "No result provided";
 
 /** `sessionFor(cwd)` is the session of `tasks/index.mjs` whose repositories are there. */
 export class ScriptedModel {
-  /** One per task that it wrote a solution for: `{ cwd, task, hadAll }`. */
-  decisions = [];
   #sessionFor;
   #progress = new Map();
   #calls = 0;
@@ -29,7 +27,7 @@ export class ScriptedModel {
     const id = Array.from(request.text.matchAll(TASK), ([, name]) => name).at(-1);
     const task = this.#sessionFor(cwd)?.tasks.find((known) => known.id === id);
     if (task === undefined) return { text: "I do not know what to do.", calls: [] };
-    const step = this.#next(`${cwd} ${id}`, task, request, cwd);
+    const step = this.#next(`${cwd} ${id}`, task, request);
     if (step === undefined) return { text: "done", calls: [] };
     return { text: "", calls: step.map((call) => ({ ...call, id: this.#newId() })) };
   }
@@ -39,7 +37,7 @@ export class ScriptedModel {
     return `call_${this.#calls}`;
   }
 
-  #next(key, task, { text, results, tools }, cwd) {
+  #next(key, task, { text, results, tools }) {
     let progress = this.#progress.get(key);
     if (progress === undefined) {
       progress = { open: looks(task), looked: new Map(), recalled: new Set(), writes: 0 };
@@ -55,7 +53,6 @@ export class ScriptedModel {
     }
     const recall = tools.has("recall") ? recalling(lacking, results, progress.recalled) : undefined;
     if (recall !== undefined) return [recall];
-    this.decisions.push({ cwd, task: task.id, hadAll: lacking.length === 0 });
     return this.#write(progress, solution(task, lacking.length === 0));
   }
 
