@@ -1,8 +1,7 @@
-// Checks options and arguments by rules: one clear TypeError that names the option, the value and what is allowed. What
-// comes out is complete: every option has its value.
+// Checks options and arguments by rules. A TypeError names the option, the value and what is allowed.
 "use strict";
 
-/** Greatest whole-number option: what fits an unsigned 32-bit integer, far beyond any sense. */
+/** Largest whole-number option: the core stores them as unsigned 32-bit integers. */
 const MAX_COUNT = 0xffff_ffff;
 
 const count = {
@@ -51,7 +50,10 @@ const times = {
   accepts: (value) => Array.isArray(value) && value.every(Number.isFinite),
 };
 
-/** `given` completed by the defaults of `table`; throws a TypeError for the first option that is off. */
+/**
+ * Returns `given` with the missing options filled in from `table`, which has a default and a rule per option. Throws a TypeError
+ * for the first unknown or wrong option.
+ */
 function checkOptions(owner, given, table) {
   if (given !== undefined && !record.accepts(given)) {
     throw new TypeError(`${owner}: options must be an object, not ${show(given)}`);
@@ -75,7 +77,7 @@ function checkOptions(owner, given, table) {
 /** A value as errors show it. */
 const show = (value) => showUpTo(40, value);
 
-/** The same, of a text at most so many UTF-16 units. */
+/** As `show`, with texts cut after `longest` UTF-16 units. */
 function showUpTo(longest, value) {
   if (typeof value === "string")
     return JSON.stringify(value.length > longest ? `${value.slice(0, longest)}…` : value);
@@ -83,10 +85,10 @@ function showUpTo(longest, value) {
   return Array.isArray(value) ? "an array" : "an object";
 }
 
-/** Longer names than this are compared by their beginning: the time grows with the length. UTF-16 units. */
+/** UTF-16 units of a name that are compared: the time grows with the length. */
 const COMPARED_UNITS = 60;
 
-/** The name in `known` that takes the fewest changed, added or left out letters to come from `name`. */
+/** Returns the name in `known` with the smallest edit distance to `name`. */
 function nearest(name, known) {
   const start = name.slice(0, COMPARED_UNITS);
   const distances = known.map((candidate) => [distance(start, candidate), candidate]);

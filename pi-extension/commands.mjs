@@ -1,16 +1,10 @@
 // The commands after `/strata`, and what each does.
 
-import { cutsOf } from "./cuts.mjs";
-import { NO_REQUEST, panelText, statusText } from "./panel.mjs";
-import { read, table } from "./screen.mjs";
+import { panelText, statusText } from "./panel.mjs";
 import { switchOff } from "./settings.mjs";
+import { show } from "./show.mjs";
 
-/** Rows of one page of `/strata show`. */
-const PAGE_ROWS = 40;
-/** Most UTF-16 units of an original that a notice shows, if there is no screen to read it on. */
-const MAX_SHOWN_UNITS = 20_000;
-
-/** Each word after `/strata`: its description, and a function that returns what the user is told. */
+/** Each word after `/strata`: its description, and a function that returns the answer: a text, or a text and its kind. */
 const COMMANDS = {
   "": ["shows the last request, what was cut and why", panelText],
   show: ["lists what was cut; /strata show 3 opens the third", show],
@@ -40,14 +34,13 @@ export function completions(prefix) {
     .map(([name, [description]]) => ({ value: name, label: name, description }));
 }
 
-/** Runs one command of `session` and shows its answer: a text for information, or `{ warning }`. */
+/** Runs one command of `session` and shows its answer. */
 export async function runCommand(session, argument) {
   const [word, what] = argument.trim().split(/\s+/);
   const [, run] = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : ["", unknown];
   try {
     const told = await run(session, what, word);
-    if (told?.warning !== undefined) session.tell(told.warning, "warning");
-    else if (told !== undefined) session.tell(told);
+    if (told !== undefined) session.tell(...[told].flat());
   } catch (error) {
     session.tell(`pi-strata: ${error.message}`, "warning");
   }
@@ -55,7 +48,7 @@ export async function runCommand(session, argument) {
 
 function unknown() {
   const names = Object.keys(COMMANDS).map((name) => `/strata ${name}`.trim());
-  return { warning: `There is ${names.join(", ")}.` };
+  return [`There is ${names.join(", ")}.`, "warning"];
 }
 
 async function switchEdits(session, _what, word) {
@@ -63,41 +56,5 @@ async function switchEdits(session, _what, word) {
   if (word === "on" || word === "off") switchOff(isPaused);
   session.pause(isPaused);
   const warning = isPaused ? await session.wholeWarning() : undefined;
-  return warning === undefined ? SWITCHED[word] : { warning: `${SWITCHED[word]} ${warning}` };
-}
-
-async function show(session, what) {
-  const { messages } = await session.latest();
-  if (messages.length === 0) return NO_REQUEST;
-  const cuts = await cutsOf(session);
-  if (cuts.length === 0) return "Nothing is cut.";
-  const range = /^(\d+)-(\d+)$/.exec(what ?? "");
-  if (what === undefined || range !== null) return page(cuts, range?.slice(1).map(Number));
-  const cut = cuts.find(({ nth, handle }) => String(nth) === what || handle === what);
-  if (cut === undefined) return { warning: `There is no cut ${what.slice(0, 40)}; /strata show lists them.` };
-  const title = `${cut.subject}: ${cut.done}, ${cut.reason}`;
-  const { hasUI, ui } = session.ctx;
-  if (hasUI && (await read(ui, title, cut.text))) return undefined;
-  const isLong = cut.text.length > MAX_SHOWN_UNITS;
-  return `${title}\n\n${isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text}`;
-}
-
-/** A page of cuts, by default the newest ones. */
-function page(cuts, [from, to] = [cuts.length - PAGE_ROWS + 1, cuts.length]) {
-  const rows = cuts.filter(({ nth }) => nth >= from && nth <= to);
-  if (rows.length === 0) return `There are ${cuts.length} cuts; /strata show lists the newest.`;
-  const [first, last] = [rows[0].nth, rows.at(-1).nth];
-  const others = [
-    [Math.max(1, first - PAGE_ROWS), first - 1],
-    [last + 1, Math.min(cuts.length, last + PAGE_ROWS)],
-  ]
-    .filter(([start, end]) => start <= end)
-    .map(([start, end]) => `/strata show ${start}-${end}`);
-  const cells = rows.map(({ nth, subject, done, saved, handle = "" }) => [nth, subject, done, saved, handle]);
-  return [
-    ...table(["cut", " file or command", " what was done", "saved", "handle"], cells),
-    "",
-    `Cuts ${first} to ${last} of ${cuts.length}, oldest first.${others.length > 0 ? ` More: ${others.join(", ")}.` : ""}`,
-    `/strata show ${last} opens one at its top; /strata show and a handle does so, too.`,
-  ].join("\n");
+  return warning === undefined ? SWITCHED[word] : [`${SWITCHED[word]} ${warning}`, "warning"];
 }
