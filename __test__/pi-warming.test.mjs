@@ -32,13 +32,7 @@ async function play(messages, { hook = true, warms = true, isTold = true } = {})
     if (event.type === "transformed" && /the cache is cold/.test(event.reason)) cold.push(pi.calls.length);
   };
   const extension = createExtension({ onEvent, ...(isTold ? {} : { warmedAt: [] }) });
-  const pi = new FakePi(hook ? extension : undefined, {
-    model: {
-      ...MODELS.opus,
-      id: "claude-opus-5",
-      cost: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 },
-    },
-  });
+  const pi = new FakePi(hook ? extension : undefined, { model: MODEL });
   await pi.start();
   for (const [i, message] of messages.entries()) {
     mock.timers.setTime(message.timestamp ?? 0);
@@ -90,18 +84,13 @@ async function compared(messages) {
   return { both, hookAlone, warmerAlone, deaf };
 }
 
-function check(name, { both, hookAlone, warmerAlone }) {
+function check(name, outcome) {
+  const { both, hookAlone, warmerAlone } = outcome;
   assert.equal(both.wrong, 0, `${name}: moves called cold on a warm cache`);
   assert.ok(both.warmings > 0, name);
   // A pause that goes cold is a free move: what warming saves is then near what the move would have.
-  assert.ok(
-    both.dollars < 1.025 * hookAlone.dollars,
-    `${name}: ${both.dollars} and ${hookAlone.dollars} without the warmer`,
-  );
-  assert.ok(
-    both.dollars < warmerAlone.dollars,
-    `${name}: ${both.dollars} and ${warmerAlone.dollars} without the hook`,
-  );
+  assert.ok(both.dollars < 1.025 * hookAlone.dollars, row(name, outcome));
+  assert.ok(both.dollars < warmerAlone.dollars, row(name, outcome));
 }
 
 const row = (name, { both, hookAlone, warmerAlone, deaf }) =>

@@ -101,8 +101,8 @@ export type Summarize = (
 ) => Promise<string>;
 
 /**
- * A service of the host's that calls a model. Gets the prompt, the current provider and `false`. If `getCurrentProvider` returns
- * none, rules write the summary.
+ * A service of the host's that calls a model. `callAI` gets the prompt, the current provider and `false`. If
+ * `getCurrentProvider` returns none, rules write the summary.
  */
 export interface AIService {
   // biome-ignore lint/suspicious/noExplicitAny: providers are the host's
@@ -340,7 +340,7 @@ export type RollingEvent =
  */
 export class RollingMemory {
   constructor(options: RollingMemoryOptions);
-  /** Tells if a new conversation should begin: before the given question ("pre"), else after an answer. Counts on this thread. */
+  /** Returns whether a new conversation is due: before the given question ("pre"), else after an answer. Counts on this thread. */
   needsContextSummarization(
     messages: MessageLike[],
     pendingUserMessage?: string | ContentBlock[],
