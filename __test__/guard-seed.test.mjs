@@ -38,6 +38,12 @@ const ROUNDS = {
     { role: "toolResult", toolCallId: `c${n}`, toolName: "read", content: [{ type: "text", text }] },
     { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
   ],
+  neutral: (n, content = WORDS) => [
+    { role: "user", content: `question ${n}` },
+    { role: "assistant", content: "", toolCalls: [{ id: `c${n}`, name: "read", arguments: { n } }] },
+    { role: "tool", toolCallId: `c${n}`, content, kept: n },
+    { role: "assistant", content: `answer ${n}` },
+  ],
   openai: (n, text = WORDS) => [
     { role: "user", content: `question ${n}` },
     {
@@ -214,7 +220,7 @@ test("counted are content, the calls as JSON, and data as JSON or the error", ()
   assert.equal(estimateContextTokens([{ ...failed, toolResults: [{ success: true, data: "abcd" }] }]), 2);
 });
 
-test("estimateTokens is the length in thirds, rounded up; the constants are exported", () => {
+test("estimateTokens is the length in thirds, rounded up; getContextWindow and the constants are exported", () => {
   assert.equal(estimateTokens("abcd"), 2);
   assert.equal(estimateTokens("中文字符"), 2);
   assert.equal(estimateTokens("hello world", { counting: "exact" }), 2);
@@ -223,7 +229,7 @@ test("estimateTokens is the length in thirds, rounded up; the constants are expo
   assert.deepEqual([getContextWindow({ contextWindow: 8_000 }), getContextWindow({})], [8_000, 200_000]);
 });
 
-test("messages of the first host, pi, OpenAI's two APIs, Anthropic and the AI SDK are counted and dropped; pairs are never split", () => {
+test("messages of the first host, of sessions, pi, OpenAI's two APIs, Anthropic and the AI SDK are counted and dropped; pairs are never split", () => {
   for (const [shape, round] of Object.entries(ROUNDS)) {
     const messages = [1, 2, 3, 4, 5].flatMap((n) => round(n));
     assert.ok(countTokens(messages) > 15_000, shape);

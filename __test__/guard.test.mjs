@@ -1,4 +1,4 @@
-// The context guard against an independent model of it, at its edges, and in a real Agent.
+// The context guard against an independent model of it, at its edges, on messages of other stacks, and in a real Agent.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -25,15 +25,31 @@ const result = (id, text) => ({
   content: [{ type: "text", text }],
 });
 
-describe("truncateToolResult", () => {
-  test("never cuts inside a surrogate pair", () => {
-    const text = `a${"😀".repeat(100)}b`;
-    const options = { maxToolResultChars: 100, truncateHeadChars: 10, truncateTailChars: 10 };
-    const cut = truncateToolResult(text, options);
-    assert.ok(cut.isWellFormed?.() ?? !/\p{Surrogate}/u.test(cut));
-    assert.equal(cut, `a${"😀".repeat(4)}\n\n... [184 characters truncated] ...\n\n${"😀".repeat(4)}b`);
-  });
+const LONG = "log line of a tool\n".repeat(5000);
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
+const options = { contextWindow: 200_000 };
 
+const openai = () => [
+  { role: "developer", content: "Be brief." },
+  { role: "user", content: [{ type: "text", text: "go" }, IMAGE] },
+  {
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      { id: "1", type: "function", function: { name: "logs", arguments: '{"n":12345678901234567890}' } },
+      { id: "2", type: "function", function: { name: "shot", arguments: "{}" } },
+    ],
+  },
+  { role: "tool", tool_call_id: "1", content: LONG },
+  {
+    role: "tool",
+    tool_call_id: "2",
+    content: [{ type: "text", text: LONG }, IMAGE, { type: "text", text: "end" }],
+  },
+  { role: "assistant", content: "done" },
+];
+
+describe("truncateToolResult", () => {
   test("agrees with plain slicing on text without pairs", () => {
     const sizes = fc.record({ max: fc.nat(200), head: fc.nat(40), tail: fc.nat(40) });
     fc.assert(
@@ -48,6 +64,38 @@ describe("truncateToolResult", () => {
     );
   });
 
+  test("shrinks head and tail to fit a small cap", () => {
+    for (const maxToolResultChars of [100, 1000, 4000, 4039, 4040]) {
+      const cut = truncateToolResult(LONG, { maxToolResultChars });
+      assert.ok(cut.length <= maxToolResultChars && cut.length > maxToolResultChars * 0.8, `${cut.length}`);
+      assert.equal(truncateToolResult(LONG, maxToolResultChars), cut);
+      const messages = [user("go"), calls("1"), result("1", LONG)];
+      const guarded = guardContext(messages, { ...options, maxToolResultChars });
+      assert.equal(guarded.messages[2].content[0].text, cut);
+    }
+    assert.throws(() => truncateToolResult("text", -1), TypeError);
+  });
+
+  test("never lengthens, never goes over the cap where that can be", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 600 }),
+        fc.nat(700),
+        fc.nat(400),
+        fc.nat(400),
+        (text, max, head, tail) => {
+          const cut = truncateToolResult(text, {
+            maxToolResultChars: max,
+            truncateHeadChars: head,
+            truncateTailChars: tail,
+          });
+          assert.ok(cut.length <= text.length && (cut === text || cut.length <= Math.max(max, 45)));
+          assert.ok(cut.isWellFormed(), "no half of a surrogate pair");
+        },
+      ),
+    );
+  });
+
   test("refuses what is no text and options that are off", () => {
     assert.throws(() => truncateToolResult(7), TypeError);
     assert.throws(() => truncateToolResult("", { maxToolResultChars: -1 }), /maxToolResultChars is -1/);
@@ -55,22 +103,6 @@ describe("truncateToolResult", () => {
 });
 
 describe("guardContext", () => {
-  test("keeps only system and one user message as they are, however large", async () => {
-    const messages = [{ role: "system", content: "s ".repeat(9000) }, user("u ".repeat(9000))];
-    assert.equal(guardContext(messages, { contextWindow: 8_300 }).messages, messages);
-  });
-
-  test("keeps the question and the newest group of a round that is too long", async () => {
-    const steps = Array.from({ length: 9 }, (_, i) => [
-      calls(`${i}`),
-      result(`${i}`, "z ".repeat(500)),
-    ]).flat();
-    const messages = [user("old"), says("old"), user("question"), ...steps];
-    const { messages: kept } = guardContext(messages, { contextWindow: 1_000 });
-    assert.equal(kept[0], messages[2]);
-    assert.deepEqual(kept.slice(1), messages.slice(-2));
-  });
-
   test("counts as it is told to", async () => {
     const messages = [user("中".repeat(3000)), says("a"), user("b")];
     const window = { contextWindow: 2_000, reserveTokens: 0 };
@@ -104,6 +136,136 @@ describe("guardContext", () => {
   });
 });
 
+describe("OpenAI's messages", () => {
+  test("are cut, each in its own shape", async () => {
+    const messages = openai();
+    const copy = structuredClone(messages);
+    const { messages: next, truncated } = guardContext(messages, options);
+    assert.deepEqual(messages, copy);
+    for (const index of [0, 1, 2, 5]) assert.equal(next[index], messages[index]);
+    assert.match(next[3].content, /^log line.*\.\.\. \[\d+ characters truncated\] \.\.\..*tool\n$/s);
+    assert.deepEqual(
+      [next[3].role, next[3].tool_call_id, next[3].content.length < 4100],
+      ["tool", "1", true],
+    );
+    const [text, image, ...rest] = next[4].content;
+    assert.ok(text.type === "text" && text.text.length < 4100 && rest.length === 0);
+    assert.equal(image, IMAGE);
+    assert.deepEqual(
+      truncated.map(({ toolName, charsBefore }) => [toolName, charsBefore]),
+      [
+        ["logs", LONG.length],
+        ["shot", LONG.length + 4],
+      ],
+    );
+  });
+});
+
+describe("items of OpenAI's Responses API", () => {
+  const call = (id) => ({ type: "function_call", id: `fc${id}`, call_id: id, name: "logs", arguments: "{}" });
+  const reasoning = (id) => ({
+    type: "reasoning",
+    id: `rs${id}`,
+    summary: [],
+    encrypted_content: "x".repeat(9000),
+  });
+
+  test("are cut, each in its own shape", () => {
+    const image = { type: "input_image", image_url: "data:image/png;base64,aGk=" };
+    const items = [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: [{ type: "input_text", text: "go" }, image] },
+      reasoning("1"),
+      call("1"),
+      { type: "function_call_output", call_id: "1", output: LONG },
+      { type: "custom_tool_call", call_id: "2", name: "shell", input: "ls" },
+      { type: "custom_tool_call_output", call_id: "2", output: [{ type: "input_text", text: LONG }, image] },
+      { type: "web_search_call", id: "ws1", status: "completed" },
+      { type: "computer_call", call_id: "3", action: { type: "screenshot" } },
+      {
+        type: "computer_call_output",
+        call_id: "3",
+        output: { type: "computer_screenshot", image_url: image.image_url },
+      },
+    ];
+    const copy = structuredClone(items);
+    const { messages: next, truncated } = guardContext(items, options);
+    assert.deepEqual(items, copy);
+    for (const index of [0, 1, 2, 3, 5, 7]) assert.equal(next[index], items[index]);
+    assert.ok(next[4].output.length < 4100 && next[4].type === "function_call_output");
+    const [text, shown] = next[6].output;
+    assert.ok(text.type === "input_text" && text.text.length < 4100 && shown === image);
+    assert.deepEqual(
+      truncated.map(({ toolName }) => toolName),
+      ["logs", "shell"],
+    );
+    assert.equal(countTokens(items.slice(2, 3)), 0, "encrypted reasoning is no text");
+    assert.ok(countTokens(items.slice(1, 2)) > 1200);
+    assert.equal(countTokens(items.at(-1)), 1200);
+  });
+
+  test("go with their results, and reasoning with the item behind it", () => {
+    const step = (id) => [
+      reasoning(`${id}a`),
+      call(`${id}a`),
+      call(`${id}b`),
+      { type: "function_call_output", call_id: `${id}a`, output: "word ".repeat(3000) },
+      { type: "function_call_output", call_id: `${id}b`, output: "ok" },
+    ];
+    const items = [{ role: "user", content: "q" }, ...step(1), ...step(2), ...step(3)];
+    for (let contextWindow = 500; contextWindow < 12_000; contextWindow += 500) {
+      const { messages } = guardContext(items, { contextWindow, reserveTokens: 0 });
+      const kept = (messages.length - 1) / 5;
+      assert.deepEqual(messages, [items[0], ...items.slice(items.length - 5 * kept)]);
+    }
+  });
+});
+
+describe("parts of an unknown type", () => {
+  const widget = { type: "widget", markup: "hello ".repeat(100) };
+  const tokens = countTokens(JSON.stringify(widget));
+
+  test("stay, and are counted as JSON, in every shape", () => {
+    const lists = {
+      pi: [{ role: "user", content: [widget] }],
+      neutral: [{ role: "user", content: "", blocks: [widget] }],
+      openai: [{ role: "developer", content: [widget] }],
+      anthropic: [
+        { role: "user", content: [widget, { type: "tool_result", tool_use_id: "1", content: "" }] },
+      ],
+      responses: [{ type: "message", role: "user", content: [widget] }],
+      aiSdk: [{ role: "tool", content: [widget, { type: "tool-approval-response", approvalId: "1" }] }],
+    };
+    for (const [shape, messages] of Object.entries(lists)) {
+      const isWhole = shape === "aiSdk" || countTokens(messages) === tokens;
+      assert.ok(isWhole, `${shape}: ${countTokens(messages)}, not ${tokens}`);
+      assert.equal(guardContext(messages, options).messages, messages);
+    }
+  });
+
+  test("in a result that is cut", () => {
+    const messages = [
+      { role: "assistant", content: [{ type: "toolCall", id: "1", name: "ls", arguments: {} }] },
+      {
+        role: "toolResult",
+        toolCallId: "1",
+        toolName: "ls",
+        content: [widget, { type: "text", text: LONG }],
+      },
+    ];
+    const { content } = guardContext(messages, options).messages[1];
+    assert.ok(content.includes(widget));
+    assert.ok(content.find(({ type }) => type === "text").text.length < 4100);
+  });
+
+  test("a file of an unknown type counts without its bytes", () => {
+    const file = { type: "blob", name: "a.bin", data: "QUJD".repeat(50_000) };
+    assert.ok(countTokens({ role: "user", content: [file] }) < 30);
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    assert.equal(countTokens({ role: "user", content: "", blocks: [image] }), 1200);
+  });
+});
+
 describe("createContextGuard", () => {
   test("never throws: bad input comes back as it is, and is reported", async () => {
     const events = [];
@@ -117,6 +279,8 @@ describe("createContextGuard", () => {
       },
     });
     assert.equal((await throwing([user("x ".repeat(9000)), says("a"), user("b")])).length, 1);
+    for (const odd of [[null, { role: "developer" }], [{ role: "developer", content: 7 }], "no array"])
+      assert.equal(await guard(odd), odd);
     const aborted = [user("x ".repeat(9000)), says("a"), user("b")];
     assert.equal(await guard(aborted, AbortSignal.abort()), aborted);
   });

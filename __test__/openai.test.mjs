@@ -1,8 +1,14 @@
-// Messages to and from OpenAI's chat format: both ways back are exact, arguments and images included.
+// Messages to and from OpenAI's chat format and pi's: both ways back are exact, arguments and images included.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { ContextManager, fromOpenAIMessages, toAgentMessages, toOpenAIMessages } from "pi-strata/sessions";
+import {
+  ContextManager,
+  fromAgentMessage,
+  fromOpenAIMessages,
+  toAgentMessages,
+  toOpenAIMessages,
+} from "pi-strata/sessions";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -284,6 +290,91 @@ describe("OpenAI's shapes", () => {
     const [first, , last] = toOpenAIMessages([leading, { role: "user", content: "a" }, later]);
     assert.equal(first.content, "base\n\n<tools>\n\nbrief");
     assert.match(last.content, /"style" .* now:\n\nlong\n\n.*"tools" .* no longer/s);
+  });
+});
+
+describe("through a session's messages and back", () => {
+  const text = fc.string({ unit: "binary", minLength: 1, maxLength: 20 });
+  const textBlock = text.map((value) => ({ type: "text", text: value }));
+  const image = text.map((value) => ({ type: "image", data: value, mimeType: "image/png" }));
+  const plain = fc.tuple(textBlock).map((blocks) => blocks);
+  const mixed = fc
+    .tuple(image, fc.array(fc.oneof(textBlock, image), { maxLength: 3 }))
+    .map(([first, rest]) => [first, ...rest]);
+  const json = fc.jsonValue({ maxDepth: 3 });
+  const call = fc.record({
+    type: fc.constant("toolCall"),
+    id: text,
+    name: text,
+    arguments: fc.dictionary(text, json, { maxKeys: 3, noNullPrototype: true }),
+  });
+  const timestamp = fc.integer({ min: 1, max: 4e12 });
+  const comparable = ({ role, content, toolCallId, isError, timestamp, sections }) =>
+    JSON.parse(JSON.stringify({ role, content, toolCallId, isError, timestamp, sections }));
+
+  test("pi's messages are what they were", () => {
+    const message = fc.oneof(
+      fc.record({ role: fc.constant("user"), content: fc.oneof(plain, mixed), timestamp }),
+      fc.record({
+        role: fc.constant("system"),
+        content: text,
+        sections: fc.dictionary(text, fc.oneof(text, fc.constant(null)), {
+          maxKeys: 3,
+          noNullPrototype: true,
+        }),
+        timestamp,
+      }),
+      fc
+        .tuple(
+          plain,
+          fc.uniqueArray(call, { minLength: 1, maxLength: 3, selector: ({ id }) => id }),
+          fc.oneof(plain, mixed),
+          timestamp,
+        )
+        .map(([said, calls, content, time]) => [
+          { role: "assistant", content: [...said, ...calls], stopReason: "toolUse", timestamp: time },
+          ...calls.map(({ id }) => ({
+            role: "toolResult",
+            toolCallId: id,
+            content,
+            isError: true,
+            timestamp: time,
+          })),
+        ]),
+    );
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 6 }), (drawn) => {
+        const messages = drawn.flat();
+        const neutral = messages.map(fromAgentMessage);
+        assert.deepEqual(toAgentMessages(neutral).map(comparable), messages.map(comparable));
+        for (const one of neutral) assert.ok(one.content !== "" || one.role === "assistant");
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("arguments keep every digit and quote", () => {
+    const given = fc.oneof(
+      json.map((value) => JSON.stringify(value)),
+      fc.bigInt().map((value) => `{"id":${value}}`),
+      fc.constantFrom(
+        '{"id":12345678901234567890}',
+        '"a text"',
+        "{ }",
+        "no JSON",
+        "",
+        "[1.0]",
+        '{"a":1e400}',
+      ),
+    );
+    fc.assert(
+      fc.property(given, (text) => {
+        const said = { role: "assistant", content: "", toolCalls: [{ id: "1", name: "f", arguments: text }] };
+        const [call] = fromAgentMessage(toAgentMessages([said])[0]).toolCalls;
+        const back = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
+        assert.equal(back, text);
+      }),
+    );
   });
 });
 

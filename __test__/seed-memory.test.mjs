@@ -559,7 +559,7 @@ describe("pairs", () => {
   });
 });
 
-test("keywords are the words a session is about, in English and Chinese", async () => {
+test("keywords are the words a session is about, in English and Chinese, after its numbers, paths and names", async () => {
   const keywords = async (q, a) => {
     const [pair] = await keywordPairs([{ q, a }], [{ q: "", a: "" }]);
     return pair.a.split(", ");
@@ -569,6 +569,9 @@ test("keywords are the words a session is about, in English and Chinese", async 
   const chinese = await keywords("请修复数据解析的错误", "因为解析很慢");
   assert.ok(chinese.includes("解析") && !chinese.includes("因为"), chinese.join());
   assert.equal((await keywords("alpha beta ".repeat(50_000), ""))[0], "alpha");
+  const facts = ["5432", "/var/log/postgres/main.log", "Ada Lovelace", "maxPairs", "15", "src/main.rs"];
+  const said = `On port 5432 it wrote ${facts[1]}. Then Ada Lovelace set maxPairs to 15 in src/main.rs. ${"Slow. ".repeat(400)}`;
+  assert.deepEqual((await keywords("", said)).slice(0, facts.length), facts);
 });
 
 test("options that make no sense are refused by name", () => {
@@ -576,7 +579,8 @@ test("options that make no sense are refused by name", () => {
     [{}, /contextWindow/],
     [{ contextWindow: 0 }, /contextWindow/],
     [{ contextWindow: 1, preCheckRatio: 2 }, /preCheckRatio/],
-    [{ contextWindow: 1, summarise: () => {} }, /summarise/],
+    [{ contextWindow: 1, summarise: () => {} }, /there is no option summarise/],
+    [{ contextWindow: 1, maxPairs: 0 }, /maxPairs is 0; it must be a whole number from 1 on/],
   ]) {
     assert.throws(
       () => new RollingMemory(options),
