@@ -144,7 +144,7 @@ test("ranks: ours are js-tiktoken's, and js-tiktoken's are taken, too", () => {
     }
   }
   const own = { ...require("js-tiktoken/ranks/gpt2"), bpe_ranks: "! 0 IQ== Ig==" };
-  assert.throws(() => new ours.Tiktoken(own), /none of OpenAI's/);
+  assert.throws(() => new ours.Tiktoken(own), /not OpenAI's/);
   assert.throws(() => new ours.Tiktoken(undefined), /ranks is undefined/);
   assert.ok(ours.getEncoding("gpt2") instanceof ours.Tiktoken);
 });

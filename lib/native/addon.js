@@ -1,6 +1,5 @@
-// Finds the native file of this machine and loads it: the one built beside the package, else that of its platform
-// package. Bundlers follow a `require` only where the name is written out, and forgive one that leads nowhere only
-// inside a `try`: hence the long table.
+// Finds and loads the native file of this machine: the one that was built beside the package, else the one of the platform package.
+// Bundlers follow a `require` only if its name is written out, and accept a missing file only inside a `try`. Hence the long table.
 "use strict";
 
 const here = require("./here.js");
@@ -19,8 +18,8 @@ const SUPPORTED = [
   "win32-arm64-msvc",
 ];
 
-/** The file beside the package, or that of the platform package. Adds what stands in the way to `missed`. */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table, which no bundler reads otherwise
+/** Loads the file beside the package, or the one of the platform package. Adds an error to `missed`. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table that bundlers must be able to read
 function fileOf(key, isBeside, missed) {
   try {
     refuseCutFile(key);
@@ -77,7 +76,7 @@ function candidates(key) {
   return found;
 }
 
-/** The native functions. Throws the error that tells most about why there are none. */
+/** Returns the native functions. Throws the error that says most about why there are none. */
 function loadAddon() {
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) return requireFrom(HERE)(chosen);
@@ -88,13 +87,13 @@ function loadAddon() {
     if (addon !== undefined) return addon;
   }
   const wanted = wantedKey();
-  // A file that is not there says nothing where another is and cannot be loaded.
+  // An error of a file that is there says more than a missing file.
   const isTold = ({ key, error }) => key === wanted && error?.code !== "MODULE_NOT_FOUND";
   const told = missed.find(isTold) ?? missed.findLast(({ key }) => key === wanted) ?? missed.at(-1);
   throw told.error;
 }
 
-/** The file beside a bundle that has no `require` for it. */
+/** Loads the file beside a bundle that has no `require`. */
 function besideBundle(key, missed) {
   if (!here.isModuleBundle) return undefined;
   for (const request of [...copied(`pi-strata.${key}`), `pi-strata-${key}`]) {
@@ -107,7 +106,7 @@ function besideBundle(key, missed) {
   return undefined;
 }
 
-/** The file that was built from source for a platform without a package. */
+/** Loads the file that was built from source for a platform without a package. */
 function ownBuild(key) {
   const folder = path.join(HERE, "..", "..");
   const file = fs
@@ -116,7 +115,7 @@ function ownBuild(key) {
   return file && requireFrom(folder)(path.join(folder, file));
 }
 
-/** A bundle has no `require` that takes a path it never saw. */
+/** Returns a `require` for any path: a bundle's own takes only the paths that the bundler saw. */
 function requireFrom(folder) {
   return createRequire(path.join(folder, "index.js"));
 }

@@ -1,11 +1,10 @@
-// Advice for when the native addon cannot be loaded, by what stood in its way. The systems say it in their own words,
-// so the words are looked for.
+// Says what to do if the native addon cannot be loaded. Each system has its own words for a cause, so this looks for words.
 "use strict";
 
 const { SUPPORTED } = require("./addon.js");
 const { HERE, wantedKey } = require("./here.js");
 
-/** One sentence or two for whoever has to mend it: the first that fits. */
+/** Returns the first advice that fits an error. */
 function adviceFor(error) {
   const says = (pattern) => pattern.test(String(error?.message));
   const { version } = require("../../package.json");
@@ -81,7 +80,7 @@ function isUnsupported(error) {
   return error?.code === "ERR_UNSUPPORTED_PLATFORM";
 }
 
-/** The platform package of this machine. */
+/** Returns the name of the platform package for this machine. */
 function packageWanted() {
   return `pi-strata-${wantedKey()}`;
 }

@@ -1,10 +1,10 @@
-// Says in one sentence that the Node at hand is too old. In the oldest JavaScript, so that such a Node can read it.
+// Says in one sentence that this Node is too old. Written in the oldest JavaScript, so that such a Node can read it.
 "use strict";
 
-/** The oldest major version of Node that all of the package runs on, as package.json's `engines` has it. */
+/** Oldest major version of Node for the whole package, as in `engines` of package.json. */
 var FLOOR = 20;
 
-/** The sentence for the user of a Node or an Electron that is too old; undefined where it is not. */
+/** Returns the sentence for a Node or Electron that is too old, else undefined. */
 function refusal() {
   var electron = process.versions.electron;
   if (parseInt(process.versions.node, 10) >= FLOOR) return undefined;

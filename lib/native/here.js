@@ -10,7 +10,7 @@ const isModuleBundle = typeof __dirname === "undefined";
 /** The folder of this file, or of the bundle that it is in. */
 const HERE = isModuleBundle ? path.dirname(path.resolve(process.argv[1] ?? ".")) : __dirname;
 
-/** Native files that a bundler copied beside its bundle, under names of its own making. */
+/** Returns the native files that a bundler copied beside its bundle, under names of its own. */
 function copied(beginning) {
   const isCopy = (name) => name.startsWith(beginning) && name.endsWith(".node");
   return fs
@@ -19,7 +19,7 @@ function copied(beginning) {
     .map((name) => path.join(HERE, name));
 }
 
-/** The keys of the packages that may fit this machine, in the order in which they are tried. */
+/** Returns the keys of the packages that may fit this machine, in the order of the tries. */
 function platformKeys() {
   const { platform, arch } = process;
   if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
@@ -29,7 +29,7 @@ function platformKeys() {
   return [`${platform}-${arch}`];
 }
 
-/** The key of the package that this machine needs. On Linux the process's own report tells the C library. */
+/** Returns the key of the package that this machine needs. On Linux the process's report names the C library. */
 function wantedKey() {
   const keys = platformKeys();
   return process.platform === "linux" ? keys[isMusl() ? 1 : 0] : keys.at(-1);
@@ -39,7 +39,7 @@ function isMusl() {
   const { report } = process;
   if (report === undefined) return false;
   const { excludeNetwork } = report;
-  // Otherwise it looks up the name of every open connection's other end.
+  // Otherwise the report looks up a name for each open connection.
   report.excludeNetwork = true;
   const { header, sharedObjects = [] } = report.getReport();
   report.excludeNetwork = excludeNetwork;

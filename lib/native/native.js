@@ -1,5 +1,5 @@
-// Loads the native addon on first use, so that importing the package never fails. Where it cannot be loaded,
-// `native()` throws one error with a code, and `status()` says why, which package is wanted and what to do.
+// Loads the native addon on first use, so that importing the package never fails. If it cannot be loaded, `native()` throws one
+// error with a code, and `status()` says why, which package is needed and what to do.
 "use strict";
 
 const { loadAddon } = require("./addon.js");
@@ -25,19 +25,19 @@ class NativeUnavailableError extends Error {
   }
 }
 
-/** Loaded only where something went wrong. */
+/** Loads the advice, which is needed only after a failure. */
 function advice() {
   return require("./advice.js");
 }
 
-/** Node adds the files that asked, line by line; the first line says what happened. Windows ends it with a full stop. */
+/** Returns the first line of a message: Node adds the requiring files below it. Windows ends it with a full stop. */
 function causeOf(error) {
   return String(error?.message ?? error)
     .split("\n", 1)[0]
     .replace(/\.\s*$/, "");
 }
 
-/** The native functions; throws `ERR_NATIVE_UNAVAILABLE` where there are none. */
+/** Returns the native functions. Throws `ERR_NATIVE_UNAVAILABLE` if there are none. */
 function native() {
   const { addon, error } = load();
   if (error !== undefined) throw new NativeUnavailableError(error);

@@ -1,4 +1,4 @@
-// Tokens of chats in OpenAI's form: the messages, and what the wire puts around them.
+// Counts and encodes chats in OpenAI's form: the messages and the tokens around them.
 "use strict";
 
 const { native } = require("../native/native.js");
@@ -7,9 +7,9 @@ const { getEncoding } = require("./encoding.js");
 const { TABLE } = require("./encodings.js");
 const { encodingForName, encodingIn, numberOf } = require("./models.js");
 
-/** Tokens around each message, for a name, and of the answer's beginning, as OpenAI's cookbook publishes them. */
+/** Tokens around each message, for a name, and for the beginning of the answer (OpenAI's cookbook). */
 const RULES = { perMessage: 3, perName: 1, answer: 3 };
-/** The first gpt-3.5-turbo put a line's end around each message, and a name in place of the role. */
+/** The first gpt-3.5-turbo has one more around each message, and a name replaces the role. */
 const FIRST_RULES = { perMessage: 4, perName: -1, answer: 3 };
 
 function countChatTokens(messages, options) {
@@ -38,7 +38,7 @@ function encodeChat(messages, options) {
   return [...said, head("assistant")].flat();
 }
 
-/** By default that of gpt-4o, which most chats are for. */
+/** Returns the name of an encoding. The default is gpt-4o's, which most chats use. */
 function chatEncoding(options) {
   if (typeof options === "string") return encodingForName(options);
   const isSaid = options?.encoding !== undefined || options?.model !== undefined;

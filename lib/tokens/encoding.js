@@ -1,5 +1,5 @@
-// Encodings: tokens of texts and texts of tokens, with js-tiktoken's calls and rules for special tokens. Cutting a text
-// around special tokens is done here; what lies between them is the native encoder's.
+// Encodings with js-tiktoken's methods and its rules for special tokens. JavaScript splits a text at special tokens; the native
+// encoder encodes the text between them.
 "use strict";
 
 const { native } = require("../native/native.js");
@@ -11,19 +11,21 @@ const { ENCODINGS, checkEncoding, encodingForName, numberOf } = require("./model
 const NONE = Object.freeze([]);
 
 class Encoding {
-  /** The encoding's name, such as "o200k_base". */
+  /** Such as "o200k_base". */
   name;
-  #special;
   #own;
   #extended;
   #isStrict;
-  /** True for one that was loaded from a file, which the native side then finds special tokens by. */
+  /** True for an encoding from a file. Its special tokens can be found by the native encoder. */
   #isLoaded;
-  /** True if every special token begins as OpenAI's do: then a text without that beginning has none. */
+  /** True if each special token begins with "<|", as OpenAI's do. */
   #isUsual;
+  /** Ids of all special tokens by text, once read. */
+  #special;
+  /** Texts of the special tokens that the native decoder does not know, by id; null if there are none. */
   #texts;
 
-  /** `special`: ids by text, in place of the encoding's own; `extended`: more of them. */
+  /** `special` replaces the encoding's own special tokens, ids by text. `extended` adds more. */
   constructor(name, { special, extended, isStrict = false } = {}) {
     this.name = name;
     this.#own = special;
@@ -34,7 +36,7 @@ class Encoding {
     this.#isUsual = !this.#isLoaded && given.every((text) => text.startsWith("<|"));
   }
 
-  /** True if text is cut by the engine's own scanner: not so for a file whose pattern is only a regular expression. */
+  /** True if the engine's own scanner splits the text, false if a file's regular expression does. */
   get isFast() {
     return native().encodingIsFast(numberOf(this.name));
   }
@@ -49,9 +51,11 @@ class Encoding {
     return Array.isArray(encoded) ? Uint32Array.from(encoded) : encoded.ids.slice(0, encoded.count);
   }
 
-  /** A text's tokens as `encodeText` has them; a list of them where it is cut around special tokens. */
+  /** Returns what `encodeText` returns, or a list of tokens if the text holds special tokens. */
   #encoded(text, allowedSpecial, disallowedSpecial) {
-    if (this.#findsAll(allowedSpecial)) return encodeText(checkText("encode", text), this.name, true);
+    // A file says where its special tokens can stand, so the native encoder finds them.
+    const isNative = this.#isLoaded && allowedSpecial === "all" && this.#extended === undefined;
+    if (isNative) return encodeText(checkText("encode", text), this.name, true);
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
     if (parts.length === 1 && typeof parts[0] === "string") return encodeText(parts[0], this.name);
     const tokens = [];
@@ -63,11 +67,11 @@ class Encoding {
   }
 
   decode(tokens) {
-    const texts = this.#extendedTexts();
-    const short = texts === undefined ? decodeShort(tokens, this.name) : undefined;
+    const texts = this.#foreignTexts();
+    const short = texts === null ? decodeShort(tokens, this.name) : undefined;
     if (short !== undefined) return short;
     const ids = checked(tokens);
-    if (texts === undefined) {
+    if (texts === null) {
       const text = decodeIds(ids, this.name);
       keepTexts(ids, this.name);
       return text;
@@ -89,84 +93,82 @@ class Encoding {
   }
 
   encodeGenerator(text, allowedSpecial, disallowedSpecial) {
-    // A file's tokens and its pattern may cross any place a text could be cut at.
+    // The pattern of a file can match across any place at which a text could be cut.
     if (this.#isLoaded) return whole(this.encode(text, allowedSpecial, disallowedSpecial));
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
     return encodeAll(parts, (part) => numbersOf(encodeText(part, this.name)));
   }
 
   decodeGenerator(tokens) {
-    return decodeAll(tokens, this.name, this.#extendedTexts());
+    return decodeAll(tokens, this.name, this.#foreignTexts());
   }
 
   decodeAsyncGenerator(tokens) {
-    return decodeAllLater(tokens, this.name, this.#extendedTexts());
+    return decodeAllLater(tokens, this.name, this.#foreignTexts());
   }
 
   /** Does nothing: there is nothing to free. tiktoken (wasm) has it. */
   free() {}
 
-  /** True if the native side finds the special tokens: all of a file's own, as the file says where they stand. */
-  #findsAll(allowedSpecial) {
-    return this.#isLoaded && allowedSpecial === "all" && this.#extended === undefined;
-  }
-
-  /** The text between special tokens, and their ids. The rules are js-tiktoken's, word for word. */
+  /** Returns the texts between special tokens and the ids of these, by js-tiktoken's rules. */
   #parts(text, allowedSpecial = NONE, disallowedSpecial = this.#isStrict ? "all" : NONE) {
     checkText("encode", text);
     if (isEmpty(allowedSpecial) && isEmpty(disallowedSpecial)) return [text];
-    // Most texts have nothing like a special token, which is seen at a glance.
-    if (this.#isUsual && namesNone(allowedSpecial) && namesNone(disallowedSpecial) && !text.includes("<|")) {
-      return [text];
-    }
-    const allowedAll = allowedSpecial === "all";
-    const allowed = allowedAll ? undefined : setOf("allowedSpecial", allowedSpecial);
+    const namesNone = (special) => special === "all" || isEmpty(special);
+    const isPlain = this.#isUsual && namesNone(allowedSpecial) && namesNone(disallowedSpecial);
+    if (isPlain && !text.includes("<|")) return [text];
+    const allowed = allowedSpecial === "all" ? undefined : setOf("allowedSpecial", allowedSpecial);
     const forbidden = disallowedSpecial === "all" ? undefined : setOf("disallowedSpecial", disallowedSpecial);
     const special = this.#specialTokens();
     const names = Object.keys(special);
-    const isAllowed = (name) => allowedAll || allowed.has(name);
+    const isAllowed = (name) => allowed?.has(name) ?? true;
     const refused = forbidden === undefined ? names.filter((name) => !isAllowed(name)) : [...forbidden];
     const found = refused.length > 0 ? text.match(anyOf(refused)) : null;
     if (found !== null) {
       throw new Error(`The text contains a special token that is not allowed: ${found[0]}`);
     }
-    if (!names.some(isAllowed)) return [text];
-    return cutAt(text, anyOf(names), isAllowed, special);
+    return names.some(isAllowed) ? cutAt(text, anyOf(names), isAllowed, special) : [text];
   }
 
   #specialTokens() {
-    const own = () => this.#own ?? JSON.parse(native().specialTokens(numberOf(this.name)));
-    this.#special ??= { ...own(), ...this.#extended };
+    this.#special ??= { ...(this.#own ?? specialTokensOf(this.name)), ...this.#extended };
     return this.#special;
   }
 
-  /** Texts of the special tokens the native side does not know, by id; undefined if there are none. */
-  #extendedTexts() {
+  #foreignTexts() {
     if (this.#texts === undefined) {
-      const texts = this.#own === undefined && this.#extended === undefined ? [] : this.#foreignTexts();
+      const hasOwn = this.#own !== undefined || this.#extended !== undefined;
+      const texts = hasOwn ? foreignTexts(this.name, this.#specialTokens()) : [];
       this.#texts = texts.length === 0 ? null : new Map(texts);
     }
-    return this.#texts ?? undefined;
+    return this.#texts;
   }
+}
 
-  #foreignTexts() {
-    const builtIn = JSON.parse(native().specialTokens(numberOf(this.name)));
-    const ids = new Set(Object.values(builtIn));
-    // An ordinary token keeps its text, whatever else is called by its number.
-    const isOrdinary = (id) => {
-      if (ids.has(id)) return false;
-      try {
-        decodeIds(checked([id]), this.name);
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    const foreign = Object.entries(this.#specialTokens()).filter(
-      ([text, id]) => builtIn[text] !== id && !isOrdinary(id),
-    );
-    return foreign.map(([text, id]) => [id, Buffer.from(text).toString()]);
-  }
+/** Returns the special tokens of the native encoder, ids by text. */
+function specialTokensOf(name) {
+  return JSON.parse(native().specialTokens(numberOf(name)));
+}
+
+/** Returns `[id, text]` of the special tokens that the native decoder does not know. */
+function foreignTexts(name, special) {
+  const builtIn = specialTokensOf(name);
+  const ids = new Set(Object.values(builtIn));
+  // An ordinary token keeps its text, whatever else has its id.
+  const isOrdinary = (id) => {
+    if (ids.has(id)) return false;
+    try {
+      decodeIds(checked([id]), name);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const isForeign = ([text, id]) => builtIn[text] !== id && !isOrdinary(id);
+  // A lone surrogate becomes U+FFFD, as in the native decoder.
+  return Object.entries(special)
+    .filter(isForeign)
+    .map(([text, id]) => [id, text.toWellFormed()]);
 }
 
 function checkText(call, text) {
@@ -184,11 +186,6 @@ function checkSpecial(special) {
     }
   }
   return { ...special };
-}
-
-/** True if an argument names no special tokens of its own. */
-function namesNone(special) {
-  return special === "all" || isEmpty(special);
 }
 
 function* whole(tokens) {
@@ -209,10 +206,10 @@ function anyOf(texts) {
   return new RegExp(texts.map((text) => String(text).replace(/[\\^$*+?.()|[\]{}]/g, "\\$&")).join("|"), "g");
 }
 
+/** Splits a text at the allowed matches of a pattern. Returns texts, and ids of the matches. */
 function cutAt(text, pattern, isAllowed, special) {
   const parts = [];
   let start = 0;
-  pattern.lastIndex = 0;
   for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
     if (!isAllowed(found[0])) {
       pattern.lastIndex = found.index + 1;
@@ -226,7 +223,7 @@ function cutAt(text, pattern, isAllowed, special) {
   return parts;
 }
 
-/** A list of numbers, which is what js-tiktoken gives. */
+/** Returns a list of numbers, as js-tiktoken does. */
 function numbersOf({ ids, count }) {
   const tokens = new Array(count);
   for (let at = 0; at < count; at += 1) tokens[at] = ids[at];
@@ -235,7 +232,7 @@ function numbersOf({ ids, count }) {
 
 const encodings = new Map();
 
-/** One encoding serves all who ask for it, unless they bring special tokens of their own. */
+/** Returns the shared encoding of a name, or a new one with special tokens of the caller's. */
 function getEncoding(encoding, extendedSpecialTokens) {
   const name = checkEncoding(encoding);
   if (extendedSpecialTokens !== undefined) return new Encoding(name, { extended: extendedSpecialTokens });

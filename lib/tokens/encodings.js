@@ -1,4 +1,4 @@
-// The encodings that are compiled in, one entry each, as JavaScript needs them; the tables themselves are the engine's.
+// The encodings that are compiled in, as JavaScript needs them. Their vocabularies are in the native engine.
 "use strict";
 
 const encodings = require("./encodings.json");
@@ -14,15 +14,15 @@ const O200K =
 const PATTERNS = { gpt2: GPT2, cl100k: CL100K, o200k: O200K };
 
 /**
- * By encoding:
- * - `models`, as tiktoken's own table (0.14) has them: a name is one of these families, or one with `-` and anything after
- *   it. Of two that are as near to a name that is none, the first is named;
- * - `pattern`, as JavaScript writes it, in the table by its name;
- * - `end`, one past its last ordinary token;
- * - `chat`, the tokens of a message's beginning, its end, and what parts its head from its text;
- * - `jsTiktoken`, the SHA-256 of js-tiktoken's ranks, white space and offsets left out.
+ * By name of the encoding:
+ * - `models`: families of models, as in tiktoken's own table (0.14). A model is a family, alone or with `-` and more behind it.
+ *   Of two families that are equally near to an unknown name, errors name the first;
+ * - `pattern`: a JavaScript regular expression. The JSON holds a name of it;
+ * - `end`: one past the last ordinary token;
+ * - `chat`: the tokens before a message, behind it, and between its head and its text;
+ * - `jsTiktoken`: SHA-256 of js-tiktoken's ranks without white space and offsets.
  *
- * gpt2 is what r50k_base was called first.
+ * gpt2 is the first name of r50k_base.
  */
 const TABLE = Object.fromEntries(
   Object.entries(encodings).map(([name, encoding]) => [

@@ -1,25 +1,22 @@
-// Long texts and long lists of tokens, a part at a time. Joined, the parts are what `encode` and `decode` give at once.
+// Encodes long texts and decodes long lists of tokens part by part. The joined parts equal what `encode` and `decode` return.
 "use strict";
 
 const { bytesOf, checked } = require("./ids.js");
 
-/** Characters encoded at once, and as many more as there are to the next place to cut at. */
-const CHARACTERS = 1 << 15;
+/** Shortest part of a text, UTF-16 units. It ends at the next place that no piece of the text crosses. */
+const PART_UNITS = 1 << 15;
 /** Tokens decoded at once. */
 const TOKENS = 1 << 10;
+/** A place where every pattern ends a piece: before a space, and between lines, the second of which begins with no slash. */
+const SAFE_END = /[!-~](?= )|[!-~]\n(?=[!-.0-~])/g;
 
-/** `parts`: texts, and ids of special tokens between them. Yields lists of tokens, and returns how many there were. */
+/** Yields lists of tokens of `parts`, which are texts and ids of special tokens. Returns the number of tokens. */
 function* encodeAll(parts, encode) {
   let total = 0;
   for (const part of parts) {
-    if (typeof part === "number") {
-      total += 1;
-      yield [part];
-      continue;
-    }
-    for (let start = 0; start < part.length; ) {
-      const end = safeEnd(part, start);
-      const tokens = encode(part.slice(start, end));
+    for (let start = 0; start < (part.length ?? 1); ) {
+      const end = typeof part === "number" ? 1 : safeEnd(part, start);
+      const tokens = typeof part === "number" ? [part] : encode(part.slice(start, end));
       total += tokens.length;
       yield tokens;
       start = end;
@@ -28,27 +25,23 @@ function* encodeAll(parts, encode) {
   return total;
 }
 
-/** Between something solid and a space, or after a line break between two solid characters, the second no slash. */
-const SAFE_END = /[!-~](?= )|[!-~]\n(?=[!-.0-~])/g;
-
-/** A place some way on where every pattern ends a piece, whatever stands around it; the end of the text if none does. */
 function safeEnd(text, start) {
-  SAFE_END.lastIndex = start + CHARACTERS;
+  SAFE_END.lastIndex = start + PART_UNITS;
   return SAFE_END.test(text) ? SAFE_END.lastIndex : text.length;
 }
 
-/** The text of tokens, a part at a time, never half a character. `texts`: those of special tokens of the caller's. */
+/** Yields the text of tokens, never half a character. `texts` are those of the caller's special tokens, or null. */
 function* decodeAll(tokens, encoding, texts) {
-  const stream = new Stream(encoding, texts);
+  const stream = new Stream(encoding, texts, TOKENS);
   yield* stream.decode(tokens);
-  yield* unlessEmpty(stream.flush());
+  yield* stream.flush();
 }
 
-/** The same of tokens that arrive one by one: each is decoded as it comes. */
+/** Decodes tokens as they arrive. */
 async function* decodeAllLater(tokens, encoding, texts) {
   const stream = new Stream(encoding, texts, 1);
   for await (const some of tokens) yield* stream.decode(typeof some === "number" ? [some] : some);
-  yield* unlessEmpty(stream.flush());
+  yield* stream.flush();
 }
 
 class Stream {
@@ -58,31 +51,28 @@ class Stream {
   #texts;
   #batch;
 
-  constructor(encoding, texts, batch = TOKENS) {
+  constructor(encoding, texts, batch) {
     this.#encoding = encoding;
     this.#texts = texts;
     this.#batch = batch;
   }
 
-  /** The texts that are whole once the next tokens have come. */
+  /** Yields the texts that the next tokens complete. */
   *decode(tokens) {
     for (const token of tokens) {
       const special = this.#texts?.get(token);
-      if (special !== undefined) yield* unlessEmpty(this.flush() + special);
-      else if (this.#waiting.push(token) >= this.#batch) yield* unlessEmpty(this.flush({ stream: true }));
+      if (special !== undefined) yield* this.flush(special);
+      else if (this.#waiting.push(token) >= this.#batch) yield* this.flush("", { stream: true });
     }
   }
 
-  /** The text of what waits. */
-  flush(options) {
+  /** Yields the text of the waiting tokens, with `after` behind it. */
+  *flush(after = "", options = undefined) {
     const bytes = bytesOf(checked(this.#waiting), this.#encoding);
     this.#waiting = [];
-    return this.#decoder.decode(bytes, options);
+    const text = this.#decoder.decode(bytes, options) + after;
+    if (text !== "") yield text;
   }
-}
-
-function* unlessEmpty(text) {
-  if (text !== "") yield text;
 }
 
 module.exports = { decodeAll, decodeAllLater, encodeAll };

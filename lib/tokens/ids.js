@@ -1,15 +1,17 @@
-// Token numbers on their way to the native encoder and back. One array is kept for them: allocating one for each text
-// would cost more than encoding a short one.
+// Passes token ids to the native encoder and back. One array is kept for them: to allocate one for each text would take longer than
+// to encode a short text.
 "use strict";
 
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");
 const { numberOf } = require("./models.js");
 
-/** Tokens for which room is kept: 256 kB. */
+/** Length of the kept array: 256 kB. */
 const ROOM = 1 << 16;
-/** Tokens up to which an array is rather copied. */
+/** Length up to which copying a typed array is faster than passing its buffer. */
 const SHORT = 64;
+/** Ids whose texts are kept: those of the largest vocabularies. */
+const KEPT_TEXTS = 1 << 18;
 
 let kept;
 
@@ -20,8 +22,8 @@ function room(count) {
 }
 
 /**
- * The tokens of `text`, in an array that is overwritten by the next call; `count` of it are its tokens. `withSpecial`: of
- * special tokens, too, which only loaded encodings find.
+ * Encodes a text. The first `count` of `ids` are its tokens; the next call overwrites them. `withSpecial` finds special tokens, too,
+ * in loaded encodings.
  */
 function encodeText(text, encoding, withSpecial) {
   const ids = room(0);
@@ -32,49 +34,40 @@ function encodeText(text, encoding, withSpecial) {
   return { ids: all, count };
 }
 
-/** `tokens` checked, in an array that is theirs or is overwritten by the next call. */
+/** Checks tokens. Returns them in an array that is the caller's own, or that the next call overwrites. */
 function checked(tokens) {
-  if (isReady(tokens)) return { ids: tokens, count: tokens.length };
+  // No other thread can write to such a buffer meanwhile.
+  const isReady = tokens instanceof Uint32Array && tokens.buffer instanceof ArrayBuffer;
+  if (isReady && tokens.length > SHORT) return { ids: tokens, count: tokens.length };
   const list = listOf(tokens);
   const count = list.length;
   const ids = room(count);
   const good = fill(ids, list);
-  if (good < count) {
-    throw new TypeError(
-      `decode: token ${show(list[good])} at position ${good} must be a whole number from 0 to 4294967295`,
-    );
-  }
-  return { ids, count };
+  if (good === count) return { ids, count };
+  throw new TypeError(
+    `decode: token ${show(list[good])} at position ${good} must be a whole number from 0 to 4294967295`,
+  );
 }
 
-/** Copies tokens up to the first that is none; how many there were. Asking each for its type takes twice as long. */
+/** Copies tokens up to the first that is no id. Returns their number. A test of each one's type would take twice as long. */
 function fill(ids, list) {
-  const count = list.length;
-  // A detached one is empty and cannot be copied.
-  if (list instanceof Uint32Array && count > 0) {
+  // A detached array is empty and cannot be copied.
+  if (list instanceof Uint32Array && list.length > 0) {
     ids.set(list);
-    return count;
+    return list.length;
   }
   let at = 0;
   try {
-    for (; at < count; at += 1) {
+    for (; at < list.length; at += 1) {
       const token = list[at];
       const id = token >>> 0;
       if (id !== token) break;
       ids[at] = id;
     }
   } catch {
-    // A value that cannot be a number, such as a bigint, is no token.
+    // A value without a number, such as a bigint, is no token.
   }
   return at;
-}
-
-/**
- * True if the native side can have the array itself: what stands in it are whole numbers of 32 bits, and no other thread
- * writes to it meanwhile. A short one is sooner copied than given a buffer of its own.
- */
-function isReady(tokens) {
-  return tokens instanceof Uint32Array && tokens.length > SHORT && tokens.buffer instanceof ArrayBuffer;
 }
 
 function listOf(tokens) {
@@ -83,19 +76,17 @@ function listOf(tokens) {
   throw new TypeError(`decode: tokens is ${show(tokens)}; it must be an array of numbers`);
 }
 
-/** The text of tokens that are all the encoding's own. */
+/** Decodes tokens that are all the encoding's own. */
 function decodeIds({ ids, count }, encoding) {
   return native().decode(ids, count, numberOf(encoding));
 }
 
-/** Ids whose texts are kept: all of the largest vocabularies. */
-const KEPT_TEXTS = 1 << 18;
 /** By encoding and id: the texts of tokens that were decoded in short lists; null for a part of a character. */
 const texts = new Map();
 
 /**
- * The text of a short list, put together of the texts of its tokens: crossing to the native side takes longer than that.
- * Undefined where one of them is not known yet, or is not text alone.
+ * Decodes a short list by the kept texts of its tokens, which is faster than a native call. Returns undefined if one is not kept or
+ * is a part of a character.
  */
 function decodeShort(tokens, encoding) {
   if (!Array.isArray(tokens) || tokens.length > SHORT) return undefined;
@@ -111,7 +102,7 @@ function decodeShort(tokens, encoding) {
   return text;
 }
 
-/** Keeps the texts of a short list's tokens for the next, once the list has been decoded. */
+/** Keeps the texts of the tokens of a short list. */
 function keepTexts({ ids, count }, encoding) {
   if (count > SHORT) return;
   const list = Array.from(ids.subarray(0, count));
@@ -124,7 +115,7 @@ function keepTexts({ ids, count }, encoding) {
   }
 }
 
-/** The bytes of such tokens. */
+/** Returns the bytes of tokens. */
 function bytesOf({ ids, count }, encoding) {
   return Buffer.from(native().decodeBytes(ids, count, numberOf(encoding)), "latin1");
 }

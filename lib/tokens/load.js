@@ -1,4 +1,4 @@
-// Vocabularies from files: read once per process and content, off the main thread, and known by a name from then on.
+// Loads vocabularies from files, once per process and content, off the main thread. Each is then known by a name.
 "use strict";
 
 const { basename, extname } = process.getBuiltinModule?.("node:path") ?? require("node:path");
@@ -30,7 +30,7 @@ async function loadEncoding(source, options) {
   return getEncoding(name);
 }
 
-/** A path or bytes, as the native side takes them. */
+/** Returns a path or bytes, as the native loader takes them. */
 function fileOf(source) {
   if (typeof source === "string" && source !== "") return source;
   if (source instanceof URL) return fileURLToPath(source);

@@ -1,4 +1,4 @@
-// Finds the encoding of a model, of a transcript or of a name, and says what is near to a name that is none.
+// Finds the encoding of a model, of a transcript or of a name. For an unknown name it names the nearest.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
@@ -7,36 +7,36 @@ const { nearest, showUpTo } = require("../options.js");
 const { TABLE } = require("./encodings.js");
 
 const ENCODINGS = Object.keys(TABLE);
-/** Of a name that is none, so many UTF-16 units are compared and shown. */
+/** Longest part of an unknown name that an error shows, UTF-16 units. */
 const NAME_UNITS = 60;
-/** By name, loaded ones too: the number by which the native side knows an encoding, once it was asked. */
+/** Numbers of the encodings in the native engine, by name; undefined until the engine is asked. Holds loaded encodings, too. */
 const numbers = new Map(ENCODINGS.map((name) => [name, undefined]));
 
 const ENCODING_OF = new Map(
   Object.entries(TABLE).flatMap(([encoding, { models }]) => models.map((model) => [model, encoding])),
 );
 
-/** Of two families that a name belongs to, the longer one stands first. */
+/** A model can belong to two families. The longer name comes first. */
 const FAMILIES = [...ENCODING_OF.keys()].sort((a, b) => b.length - a.length);
 
-/** OpenAI's models that are newer than the table count by o200k_base: `gpt-5.1-codex`, `gpt-6`, `gpt-realtime`, `o4`. */
+/** OpenAI's models that are newer than the table, such as `gpt-5.1-codex` and `o4`. They have o200k_base. */
 const NEWER = /^(gpt-([5-9]|\d\d)(\.\d+)?|gpt-(realtime|audio|live)|o\d+)(-|$)/;
 
-/** The encoding of a model, or undefined: `gpt-4o`, `gpt-4o-2024-08-06`, `openai/gpt-4o`, `ft:gpt-4o:us::id`. */
+/** Returns the encoding of a model such as `gpt-4o-2024-08-06`, `openai/gpt-4o` or `ft:gpt-4o:us::id`; undefined if unknown. */
 function encodingOf(model) {
   const name = bare(String(model));
   const family = FAMILIES.find((family) => name === family || name.startsWith(`${family}-`));
   return ENCODING_OF.get(family) ?? (NEWER.test(name) ? "o200k_base" : undefined);
 }
 
-/** Without the vendor before it and what fine-tuning adds around it. */
+/** Returns a model's name without its vendor and without the marks of fine-tuning. */
 function bare(model) {
   const name = model.trim().toLowerCase();
   const own = name.slice(name.lastIndexOf("/") + 1);
   return own.startsWith("ft:") ? own.split(":")[1] : own.split(":")[0];
 }
 
-/** The encoding of a model. */
+/** Returns the encoding of a model. Throws for an unknown model. */
 function encodingForName(model) {
   const encoding = encodingOf(model);
   if (encoding !== undefined) return encoding;
@@ -47,17 +47,17 @@ function encodingForName(model) {
   );
 }
 
-/** True if an option names an encoding, or is one. */
+/** True for an encoding or the name of one. */
 function isEncoding(value) {
   return numbers.has(nameOfEncoding(value));
 }
 
-/** The name of an encoding that is given by name or as `getEncoding` or `loadEncoding` gave it. */
+/** Returns the name of an encoding, which is given by name or as an object. */
 function nameOfEncoding(value) {
   return typeof value === "object" && value !== null ? value.name : value;
 }
 
-/** The name of an encoding, checked. */
+/** Returns the name of an encoding. Throws for an unknown name. */
 function checkEncoding(value) {
   if (isEncoding(value)) return nameOfEncoding(value);
   const name = nameOfEncoding(value);
@@ -71,7 +71,7 @@ function knownNames() {
   return [...numbers.keys()];
 }
 
-/** The number by which the native side knows an encoding. */
+/** Returns the number of an encoding in the native engine. */
 function numberOf(encoding) {
   const known = numbers.get(encoding);
   if (known !== undefined) return known;
@@ -80,16 +80,15 @@ function numberOf(encoding) {
   return number;
 }
 
-/** The encoding options ask for, by name or by model; cl100k_base where they say nothing. */
+/** Returns the encoding that options name, by itself or by a model. The default is cl100k_base. */
 function encodingIn({ encoding, model } = {}) {
   if (encoding !== undefined) return checkEncoding(encoding);
   return model === undefined ? "cl100k_base" : encodingForName(model);
 }
 
 /**
- * The encoding asked for; for "auto" that of the model which answered first: what was counted stays so when another one
- * goes on, and what that one counts otherwise is learned. Undefined is cl100k_base: for models that are not OpenAI's, before
- * the first answer, and where no one asks.
+ * Returns the wanted encoding. "auto" is that of the first model that answered: counts stay when another model continues, and
+ * calibration learns the difference. Undefined means cl100k_base: before the first answer, and for models of other vendors.
  */
 function encodingOfTranscript(wanted, messages) {
   if (wanted !== "auto") return nameOfEncoding(wanted);
@@ -100,7 +99,7 @@ function encodingOfTranscript(wanted, messages) {
   return undefined;
 }
 
-/** The model of an answer; nothing of one that failed, or of what cannot be looked at. */
+/** Returns the model of an answer; undefined for a failed answer and for a message that cannot be read. */
 function modelOf(message) {
   try {
     if (message?.role !== "assistant" || UNSENT_STOP_REASONS.has(message.stopReason)) return undefined;

@@ -1,4 +1,4 @@
-// The exports of js-tiktoken, under its names and with its behaviour, for `"js-tiktoken"` to be an alias of this file.
+// js-tiktoken's exports with its behaviour. A bundler can make `js-tiktoken` an alias of this file.
 "use strict";
 
 const { show } = require("../../options.js");
@@ -6,7 +6,7 @@ const { Encoding } = require("../encoding.js");
 const { checkEncoding, encodingForName } = require("../models.js");
 const { encodingOfRanks, isOurs, ranksOf } = require("./ranks.js");
 
-/** js-tiktoken's class, with its signature and its defaults: special-token text throws unless it is allowed. */
+/** js-tiktoken's class: text of special tokens throws unless it is allowed. */
 class Tiktoken extends Encoding {
   constructor(ranks, extendedSpecialTokens) {
     if (typeof ranks !== "object" || ranks === null) {

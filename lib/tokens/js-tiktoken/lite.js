@@ -1,4 +1,4 @@
-// js-tiktoken's "lite" entry. Here it loads no less than the other: no ranks are read in either.
+// js-tiktoken's "lite" entry. It loads as much as the other one: neither reads ranks.
 "use strict";
 
 const { Tiktoken, getEncodingNameForModel } = require("./index.js");

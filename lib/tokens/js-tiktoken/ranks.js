@@ -1,5 +1,5 @@
-// The objects js-tiktoken keeps its ranks in. Ours name an encoding; their `bpe_ranks` is only written out when it is
-// read. js-tiktoken's own are recognised by their contents, so that half a change of imports works, too.
+// js-tiktoken's objects of ranks. Ours stand for an encoding and write `bpe_ranks` when it is read. js-tiktoken's own objects are
+// recognised by their contents, so that a host can replace some imports and keep others.
 "use strict";
 
 const { createHash } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
@@ -11,7 +11,7 @@ const { native } = require("../../native/native.js");
 const objects = new Map();
 const encodings = new WeakMap();
 
-/** The ranks object of an encoding; always the same one. */
+/** Returns the ranks object of an encoding, always the same one. */
 function ranksOf(encoding) {
   if (!objects.has(encoding)) {
     const ranks = {
@@ -33,7 +33,7 @@ function isOurs(ranks) {
   return encodings.has(ranks);
 }
 
-/** The encoding of a ranks object, ours or js-tiktoken's. */
+/** Returns the encoding of a ranks object, ours or js-tiktoken's. */
 function encodingOfRanks(ranks) {
   const ours = encodings.get(ranks);
   if (ours !== undefined) return ours;
@@ -41,8 +41,8 @@ function encodingOfRanks(ranks) {
   const encoding = Object.keys(TABLE).find((name) => TABLE[name].jsTiktoken === hash);
   if (encoding === undefined || ranks.pat_str !== TABLE[encoding].pattern) {
     throw new RangeError(
-      "Tiktoken: these ranks, or their pat_str, are none of OpenAI's. Text is cut and merged here by what is compiled in: " +
-        `${Object.keys(TABLE).join(", ")}; for ranks of your own, keep js-tiktoken beside it`,
+      `Tiktoken: these ranks or their pat_str are not OpenAI's; only ${Object.keys(TABLE).join(", ")} are compiled in. ` +
+        "Use js-tiktoken itself for ranks of your own",
     );
   }
   return encoding;
@@ -53,7 +53,7 @@ function hashOf(ranks) {
   return createHash("sha256").update(tokens.trim()).digest("hex");
 }
 
-/** All tokens in base64, runs of ids on a line after their first one. */
+/** Writes all tokens in base64. A line holds a run of consecutive ids, the first one ahead. */
 function written(encoding) {
   const { end } = TABLE[encoding];
   const special = new Set(Object.values(ranksOf(encoding).special_tokens));
