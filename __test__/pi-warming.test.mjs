@@ -155,7 +155,7 @@ test("a pause that the cache outlives ends no stretch of calls", async () => {
   const event = { action: "warm", warmCost: 0.05, missCost: 1, continuationProbability: 0.6 };
   const letsCool = (ttlSeconds) => {
     const cache = { read: 0.1, write: 2, ttlSeconds };
-    return paysToLetCool(event, messages, { contextWindow: 200_000, cache });
+    return paysToLetCool(event, messages, { contextWindow: 200_000, cache, coldAt: [] });
   };
   assert.equal(await letsCool(300), false, "each stretch was one call long");
   assert.equal(await letsCool(3_600), true, "all calls were one stretch");

@@ -75,7 +75,7 @@ export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
 function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
   const share = (price, [least, most]) => {
-    const relative = price / cost.input;
+    const relative = Number((price / cost.input).toPrecision(6));
     return relative >= least && relative <= most ? relative : undefined;
   };
   const read = isAmount(cost?.input) ? share(cost.cacheRead, READ_RANGE) : undefined;

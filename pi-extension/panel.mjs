@@ -117,7 +117,7 @@ export function statusText(session) {
   return [
     `pi-strata ${strata.status().version} ${session.isPaused ? "is paused: requests are sent whole" : "edits requests"}.`,
     "",
-    ...table(["option", " value", " from"], rows),
+    ...table(["option", "value", "from"], rows),
     ...(problems.length === 0 ? [] : ["", ...problems]),
   ].join("\n");
 }

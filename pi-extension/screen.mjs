@@ -43,13 +43,13 @@ function pieces(text, columns) {
 }
 
 /**
- * Lines of a table. The first column is to the left, and so is each whose header begins with a space;
- * the others are to the right. The widest columns on the left are clipped where the table is wider than a notice.
+ * Lines of a table. Columns of numbers are to the right, the first one and all others to the left. The widest columns on the left
+ * are clipped where the table is wider than a notice.
  */
 export function table(header, rows) {
   const columns = (process.stdout.columns || USUAL_COLUMNS) - MARGIN;
-  const isLeft = header.map((title, i) => i === 0 || title.startsWith(" "));
-  const lines = [header.map((title) => title.trim()), ...rows.map((cells) => cells.map(String))];
+  const lines = [header, ...rows.map((cells) => cells.map(String))];
+  const isLeft = header.map((_, i) => i === 0 || rows.some((cells) => !/^[\d,]*$/.test(cells[i])));
   const widths = header.map((_, i) => Math.max(...lines.map((cells) => columnsOf(cells[i]))));
   const needed = () => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
   const widest = () => widths.reduce((best, width, i) => (isLeft[i] && width > widths[best] ? i : best), 0);

@@ -45,7 +45,7 @@ function page(cuts, [from, to] = [cuts.length - PAGE_ROWS + 1, cuts.length]) {
     .map(([start, end]) => `/strata show ${start}-${end}`);
   const cells = rows.map(({ nth, subject, done, saved, handle = "" }) => [nth, subject, done, saved, handle]);
   return [
-    ...table(["cut", " file or command", " what was done", "saved", "handle"], cells),
+    ...table(["cut", "file or command", "what was done", "saved", "handle"], cells),
     "",
     `Cuts ${first} to ${last} of ${cuts.length}, oldest first.${others.length > 0 ? ` More: ${others.join(", ")}.` : ""}`,
     `/strata show ${last} opens one at its top; /strata show and a handle does so, too.`,
