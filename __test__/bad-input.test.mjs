@@ -5,19 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createContextGuard } from "pi-strata/guard";
 import { countTokens, createTransformContext, validate } from "../index.js";
-
-const user = (content) => ({ role: "user", content });
-const call = (id, parameters) => ({
-  role: "assistant",
-  content: [{ type: "toolCall", id, name: "read", arguments: parameters }],
-  stopReason: "toolUse",
-});
-const result = (id, text) => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "read",
-  content: [{ type: "text", text }],
-});
+import { answer, call, result, text, thinking, user } from "./support/messages.mjs";
 
 const tight = (options) =>
   createTransformContext({ schedule: "everyCall", contextWindow: 2000, reserveTokens: 100, ...options });
@@ -55,7 +43,7 @@ test("null, numbers, strings and holes among the messages", async () => {
 
 test("things that are no messages, in a transcript that must shrink", async () => {
   const big = result("a", "line\n".repeat(4000));
-  const messages = [null, user("go"), 7, call("a", {}), big, "text", user("and now?")];
+  const messages = [null, user("go"), 7, answer(":a"), big, "text", user("and now?")];
   const { sent, failures } = await transformed(messages);
   assert.deepEqual(failures, []);
   assert.notEqual(sent, messages);
@@ -84,7 +72,7 @@ test("content that is null, missing, a string, empty, a number, an object", asyn
   for (const content of [null, undefined, "", "text", [], 7, {}, true, 7n, Symbol("s")]) {
     for (const role of ["system", "user", "assistant", "custom"])
       await passes([user("go"), { role, content }]);
-    await passes([user("go"), call("a", {}), { ...result("a", ""), content }]);
+    await passes([user("go"), answer(":a"), { ...result("a", ""), content }]);
   }
 });
 
@@ -92,21 +80,12 @@ test("fields of the wrong type everywhere", async () => {
   for (const odd of [null, 7, {}, [], 7n, true, Symbol("s"), Number.NaN]) {
     await passes([
       { role: "system", content: "x", sections: odd, toolsAdded: odd },
-      { role: "user", content: [{ type: "text", text: odd }], timestamp: odd },
-      {
-        role: "assistant",
-        content: [
-          { type: "text", text: odd },
-          { type: "thinking", thinking: odd, thinkingSignature: odd },
-          { type: "toolCall", id: "a", name: odd, arguments: odd, thoughtSignature: odd },
-        ],
-        api: odd,
-        provider: odd,
-        model: odd,
-        usage: odd,
-        stopReason: odd,
-      },
-      { ...result("a", ""), toolName: odd, content: [{ type: "text", text: odd }] },
+      { role: "user", content: [text(odd)], timestamp: odd },
+      answer(
+        [text(odd), thinking(odd, odd), call("a", { name: odd, arguments: odd, thoughtSignature: odd })],
+        { api: odd, provider: odd, model: odd, usage: odd, stopReason: odd },
+      ),
+      result("a", [text(odd)], { toolName: odd }),
       { role: "bashExecution", command: odd, output: odd },
       { role: "branchSummary", summary: odd },
     ]);
@@ -114,7 +93,7 @@ test("fields of the wrong type everywhere", async () => {
 });
 
 test("a tool result before its call is left out", async () => {
-  const messages = [user("go"), result("a", "early"), call("a", {}), user("next")];
+  const messages = [user("go"), result("a", "early"), answer(":a"), user("next")];
   const events = [];
   const sent = await tight({ onEvent: (event) => events.push(event) })(messages);
   assert.deepEqual(sent, [messages[0], messages[2], messages[3]]);
@@ -133,7 +112,8 @@ test("tool arguments that JSON cannot say", async () => {
     },
   });
   const odd = [cyclic, deep, getter, { big: 7n }, new Proxy({}, {}), { toJSON: () => undefined }];
-  for (const parameters of odd) await passes([user("go"), call("a", parameters), result("a", "ok")]);
+  for (const parameters of odd)
+    await passes([user("go"), answer([call("a", { arguments: parameters })]), result("a", "ok")]);
 });
 
 test("own __proto__ keys are carried, not obeyed", async () => {
@@ -143,7 +123,7 @@ test("own __proto__ keys are carried, not obeyed", async () => {
   );
   const messages = [
     user("go"),
-    call("a", JSON.parse('{"__proto__":{"polluted":true}}')),
+    answer([call("a", { arguments: JSON.parse('{"__proto__":{"polluted":true}}') })]),
     hostile,
     user("next"),
   ];
@@ -163,18 +143,18 @@ test("messages of a class keep their prototype", async () => {
       Object.assign(this, fields);
     }
   }
-  const messages = [user("go"), call("a", {}), new Message(result("a", "line\n".repeat(500))), user("next")];
+  const messages = [user("go"), answer(":a"), new Message(result("a", "line\n".repeat(500))), user("next")];
   const sent = await tight({ keepRecentToolResults: 0 })(messages);
   assert.ok(sent[2] !== messages[2] && sent[2] instanceof Message);
 });
 
 test("lone surrogates are carried, cut texts get none", async () => {
   const half = `\ud83d${"😀".repeat(2000)}\n`.repeat(3);
-  const messages = [user("a\ud83d"), call("a", {}), result("a", half), user("next \udc00")];
+  const messages = [user("a\ud83d"), answer(":a"), result("a", half), user("next \udc00")];
   const sent = await tight({ keepRecentToolResults: 0 })(messages);
   assert.equal(sent[0], messages[0]);
   assert.ok(countTokens(sent) < countTokens(messages));
-  const whole = [user("go"), call("a", {}), result("a", "😀".repeat(3000)), user("next")];
+  const whole = [user("go"), answer(":a"), result("a", "😀".repeat(3000)), user("next")];
   for (let shift = 0; shift < 2; shift += 1) {
     const shifted = whole.with(2, result("a", "x".repeat(shift) + "😀".repeat(3000)));
     assert.deepEqual(validate(await tight({ keepRecentToolResults: 0 })(shifted)), []);
@@ -184,7 +164,7 @@ test("lone surrogates are carried, cut texts get none", async () => {
 test("100 MB of text", { timeout: 300_000 }, async () => {
   const line = `${"The quick brown fox jumps over the lazy dog. 快速的棕色狐狸。".repeat(20)}\n`;
   const text = line.repeat(Math.ceil((100 * 1024 * 1024) / Buffer.byteLength(line)));
-  const messages = [user("go"), call("a", {}), result("a", text), user("next")];
+  const messages = [user("go"), answer(":a"), result("a", text), user("next")];
   const { sent, failures } = await transformed(messages);
   assert.deepEqual(failures, []);
   assert.ok(countTokens(sent) <= 1900);
@@ -204,37 +184,49 @@ test("an aborted signal, and things that are no signal", async () => {
   assert.equal(await tight()(messages, hostile), messages);
 });
 
-const NO_WINDOWS = {
-  "returned undefined": () => undefined,
-  "returned 0": () => 0,
-  "returned NaN": () => Number.NaN,
-  "returned -1": () => -1,
-  "returned a string": () => "200000",
-  "threw a TypeError": () => undefined.contextWindow,
-  "threw an error": () => {
-    throw Object.create(null);
-  },
+/** More results than stay whole. */
+const NINE = [
+  user(),
+  ...Array.from({ length: 9 }, (_, i) => [answer(`:c${i}`), result(`c${i}`, "line\n".repeat(400))]).flat(),
+];
+const throwing = (error) => () => {
+  throw error;
 };
 
-for (const [cause, contextWindow] of Object.entries(NO_WINDOWS)) {
-  test(`a contextWindow() that ${cause}: the hook works on with 200 000, and says so once`, async () => {
+/** A function of the host's that fails: `[option, what it does, the function, the event's words]`. */
+const FAILING = [
+  ...Object.entries({
+    "returned undefined": () => undefined,
+    "returned 0": () => 0,
+    "returned NaN": () => Number.NaN,
+    "returned -1": () => -1,
+    "returned a string": () => "200000",
+    "threw a TypeError": () => undefined.contextWindow,
+    "threw an error": throwing(Object.create(null)),
+  }).map(([cause, contextWindow]) => [
+    "contextWindow",
+    contextWindow,
+    `contextWindow() ${cause}; a window of 200000`,
+  ]),
+  ["marker", throwing(new Error("secret")), "threw an error"],
+  ["marker", () => 7, "7"],
+  ["marker", async () => "cut", "an object"],
+  ["protect", async () => false, "promise"],
+];
+
+for (const [option, value, words] of FAILING) {
+  test(`${option} as ${value}: the default stands in, and one event says so`, async () => {
     const events = [];
     const onEvent = (event) => events.push(event);
-    const hook = createTransformContext({ contextWindow, onEvent, schedule: "everyCall" });
-    const calls = Array.from({ length: 8 }, (_, i) => [
-      call(`c${i}`, {}),
-      result(`c${i}`, "line\n".repeat(400)),
-    ]);
-    const messages = [user("go"), ...calls.flat()];
-    for (let i = 0; i < 3; i += 1) assert.notEqual(await hook(messages), messages);
-    const told = events.filter(({ type }) => type === "contextWindowUnknown" || type === "failed");
-    assert.deepEqual(told, [
-      {
-        type: "contextWindowUnknown",
-        contextWindow: 200_000,
-        message: `contextWindow() ${cause}; a window of 200000 tokens is taken instead`,
-      },
-    ]);
+    const hook = createTransformContext({ [option]: value, schedule: "everyCall", onEvent });
+    const plain = await createTransformContext({ schedule: "everyCall" })(NINE);
+    assert.notEqual(plain, NINE);
+    for (let i = 0; i < 3; i += 1) assert.deepEqual(await hook(NINE), plain);
+    const isWindow = option === "contextWindow";
+    const [told, ...more] = events.filter(({ type }) => /Unknown|Failed|failed/.test(type));
+    assert.deepEqual([told.type, more], [isWindow ? "contextWindowUnknown" : "optionFailed", []]);
+    assert.equal(isWindow ? told.contextWindow : told.option, isWindow ? 200_000 : option);
+    assert.ok(told.message.includes(words) && !told.message.includes("secret"), told.message);
     assert.equal(events.filter(({ type }) => type === "transformed").length, 3);
   });
 }
@@ -242,64 +234,13 @@ for (const [cause, contextWindow] of Object.entries(NO_WINDOWS)) {
 test("a guard whose contextWindow() names none takes 200 000, too", async () => {
   const events = [];
   const guard = createContextGuard({ contextWindow: () => 0, onEvent: (event) => events.push(event) });
-  const messages = [user("go"), call("a", {}), result("a", "x".repeat(60_000))];
-  const sent = await guard(messages);
-  assert.notEqual(sent, messages);
-  assert.deepEqual(events.map(({ type, message }) => [type, message]).at(0), [
-    "contextWindowUnknown",
-    "Context guard: contextWindow() returned 0; a window of 200000 tokens is taken instead",
-  ]);
-});
-
-for (const [cause, marker] of [
-  [
-    "threw an error",
-    () => {
-      throw new Error("secret");
-    },
-  ],
-  ["returned 7", () => 7],
-  ["returned an object", async () => "cut"],
-]) {
-  test(`a marker that ${cause}: the built-in one stands in, and one event names the option`, async () => {
-    const events = [];
-    const hook = createTransformContext({
-      marker,
-      schedule: "everyCall",
-      onEvent: (event) => events.push(event),
-    });
-    const calls = Array.from({ length: 9 }, (_, i) => [
-      call(`c${i}`, {}),
-      result(`c${i}`, "line\n".repeat(400)),
-    ]);
-    const messages = [user("go"), ...calls.flat()];
-    const plain = await createTransformContext({ schedule: "everyCall" })(messages);
-    for (let i = 0; i < 3; i += 1) assert.deepEqual(await hook(messages), plain);
-    const told = events.filter(({ type }) => type === "optionFailed" || type === "failed");
-    assert.deepEqual(
-      told.map(({ type, option }) => [type, option]),
-      [["optionFailed", "marker"]],
-    );
-    assert.ok(
-      told[0].message.includes(cause.replace("returned ", "")) && !told[0].message.includes("secret"),
-    );
-  });
-}
-
-test("an async protect protects nothing and is said once", async () => {
-  const events = [];
-  const onEvent = (event) => events.push(event);
-  const hook = createTransformContext({ protect: async () => false, schedule: "everyCall", onEvent });
-  const calls = Array.from({ length: 9 }, (_, i) => [
-    call(`c${i}`, {}),
-    result(`c${i}`, "line\n".repeat(400)),
-  ]);
-  const messages = [user("go"), ...calls.flat()];
-  assert.notEqual(await hook(messages), messages);
+  const messages = [user(), answer(":a"), result("a", "x".repeat(60_000))];
+  assert.notEqual(await guard(messages), messages);
   assert.deepEqual(
-    events
-      .filter(({ type }) => type === "optionFailed")
-      .map(({ option, message }) => [option, message.includes("promise")]),
-    [["protect", true]],
+    [events[0].type, events[0].message],
+    [
+      "contextWindowUnknown",
+      "Context guard: contextWindow() returned 0; a window of 200000 tokens is taken instead",
+    ],
   );
 });

@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
+import { talk } from "./support/live/talk.mjs";
+import * as made from "./support/messages.mjs";
 import { brokenRules } from "./support/request-rules.mjs";
 import { dice } from "./support/transcripts.mjs";
 
@@ -15,29 +17,14 @@ const stamp = () => {
   clock += 1000;
   return { timestamp: clock };
 };
-const user = (content) => ({ role: "user", content, ...stamp() });
-const answer = (content, usage = {}) => ({
-  role: "assistant",
-  api: "anthropic-messages",
-  provider: "anthropic",
-  model: "m",
-  stopReason: "stop",
-  usage,
-  ...stamp(),
-  content,
-});
-const thought = (text) => ({ type: "thinking", thinking: text, thinkingSignature: "s" });
-const says = (text) => answer([{ type: "text", text }]);
+const user = (content) => made.user(content, stamp());
+const thought = (value) => made.thinking(value, "s");
+const says = (value) => made.answer(value, { model: "m", usage: {}, ...stamp() });
 const calls = (ids, path = "x", blocks = []) =>
-  answer([...blocks, ...ids.map((id) => ({ type: "toolCall", id, name: "read", arguments: { path } }))]);
-const result = (toolCallId, text) => ({
-  role: "toolResult",
-  toolCallId,
-  toolName: "read",
-  isError: false,
-  ...stamp(),
-  content: [{ type: "text", text }],
-});
+  made.answer([...blocks, ...ids.map((id) => made.call(id, { arguments: { path } }))], {
+    ...{ model: "m", usage: {}, ...stamp() },
+  });
+const result = (id, value) => made.result(id, value, stamp());
 
 async function assertSound(hook, list) {
   const sent = await hook(list);
@@ -101,56 +88,44 @@ test("an aborted call leaves nothing behind", async () => {
   }
 });
 
-/** The events of `calls` steps of an agent, where `given` makes the host's list of each step. */
-async function played(given, { contextWindow = 200_000, steps = 160, before = async () => {} } = {}) {
-  const told = [];
-  const hook = createTransformContext({
-    contextWindow,
-    onEvent: (event) => event.type === "transformed" && told.push(event),
-  });
-  const list = [user("Refactor the parser.")];
-  const roll = dice(5);
-  let [paid, last] = [0, []];
-  for (let at = 0; at < steps; at += 1) {
-    await before(hook, list);
-    const sent = await hook(given(list, at));
-    assert.deepEqual(brokenRules(sent, given(list, at)), []);
-    let shared = 0;
-    const texts = sent.map((message) => JSON.stringify(message.content));
-    while (shared < last.length && texts[shared] === last[shared]) shared += 1;
-    const size = (from) => texts.slice(from).join("").length;
-    paid += 1.25 * size(shared) + 0.1 * (size(0) - size(shared));
-    last = texts;
-    const tokens = Math.round(8000 + 1.27 * countTokens(sent));
-    const lines = Array.from(
-      { length: 40 + roll(90) },
-      (_, i) => `${i} value of ${roll(999)} in file ${roll(99)}`,
-    );
-    const usage = { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 5 };
-    list.push(
-      answer([{ type: "toolCall", id: `c${at}`, name: "read", arguments: { path: `f${at % 17}` } }], usage),
-    );
-    list.push(result(`c${at}`, lines.join("\n")));
+/** What the input of 160 calls costs, and how many batches were made. `aside` is called with the hook and the list before each. */
+async function played({ view, aside } = {}) {
+  let hook;
+  const makeHook = (options) => {
+    hook = createTransformContext(options);
+    return hook;
+  };
+  const { call, loop } = talk({}, {}, { view, makeHook });
+  let [paid, batches] = [0, 0];
+  for (let at = 0; at < 160; at += 1) {
+    await aside?.(hook, loop.messages);
+    const { given, sent, usage, reason } = await call(400 + 7 * (at % 90));
+    assert.deepEqual(brokenRules(sent, given), []);
+    paid += usage.cost.total - usage.cost.output;
+    batches += Number(reason.startsWith("moved"));
   }
-  return { paid, batches: told.filter(({ reason }) => reason.startsWith("moved")).length };
+  return { paid, batches };
 }
 
 test("a message that another extension appends to each request costs nothing more", async () => {
-  const plain = await played((list) => list.slice());
-  const reminder = (list, at) => [
+  const plain = await played();
+  const view = (list) => [
     ...list,
-    { role: "user", content: `<state>${at}</state>`, timestamp: clock },
+    made.user(`<state>${list.length}</state>`, { timestamp: list.at(-1).timestamp }),
   ];
-  const appended = await played(reminder);
-  assert.ok(appended.batches <= plain.batches + 1, `${appended.batches} batches, ${plain.batches} without`);
+  const appended = await played({ view });
+  assert.ok(
+    plain.batches > 2 && appended.batches <= plain.batches + 1,
+    `${appended.batches}, ${plain.batches}`,
+  );
   assert.ok(appended.paid <= 1.1 * plain.paid, `${appended.paid} against ${plain.paid}`);
 });
 
 test("a side question before each call costs the main list nothing more", async () => {
-  const plain = await played((list) => list.slice());
-  const before = (hook, list) => hook([...list, { role: "user", content: "a title?", timestamp: clock }]);
-  const aside = await played((list) => list.slice(), { before });
-  assert.ok(aside.paid <= 1.05 * plain.paid, `${aside.paid} against ${plain.paid}`);
+  const plain = await played();
+  const aside = (hook, list) => hook([...list, made.user("a title?", { timestamp: list.at(-1).timestamp })]);
+  const asked = await played({ aside });
+  assert.ok(asked.paid <= 1.05 * plain.paid, `${asked.paid} against ${plain.paid}`);
 });
 
 test("a conversation with ids like another's keeps its own language", async () => {
@@ -172,29 +147,17 @@ test("a conversation with ids like another's keeps its own language", async () =
 });
 
 test("a new model that counts far more, with half its prompt cached, is estimated right from the third call on", async () => {
+  const tell = ({ input, cacheRead, cacheWrite, ...usage }) => {
+    const half = (input + cacheRead + cacheWrite) / 2;
+    return { ...usage, input: Math.ceil(half), cacheRead: Math.floor(half), cacheWrite: 0 };
+  };
   for (const scale of [2.2, 2.35, 2.5]) {
-    let estimate;
-    const onEvent = ({ type, tokensAfter }) => {
-      if (type === "transformed") estimate = tokensAfter;
-    };
-    const hook = createTransformContext({ onEvent });
-    const list = [user("go")];
-    for (let at = 0; at < 12; at += 1) {
-      const [model, by] = at < 6 ? ["m", 1.3] : ["n", scale];
-      const tokens = Math.round(by * (3000 + countTokens(await hook(list))));
-      if (at >= 8)
-        assert.ok(Math.abs(estimate / tokens - 1) < 0.03, `${estimate} of ${tokens}, scale ${scale}`);
-      const usage = {
-        input: Math.ceil(tokens / 2),
-        cacheRead: Math.floor(tokens / 2),
-        cacheWrite: 0,
-        output: 5,
-      };
-      list.push(
-        { ...calls([`c${at}`], `f${at}`), model, usage },
-        result(`c${at}`, "a line of output\n".repeat(200)),
-      );
-    }
+    const models = { n: { scale, basePrompt: 3000 * scale } };
+    const agent = talk({ basePrompt: 3900, scale: 1.3, models }, {}, { tell });
+    await agent.calls(6, 1000);
+    agent.scribe.model = "n";
+    for (const { estimate, prompt, error } of (await agent.calls(6, 1000)).slice(2))
+      assert.ok(Math.abs(error) < 0.03, `${estimate} of ${prompt}, scale ${scale}`);
   }
 });
 

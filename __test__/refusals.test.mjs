@@ -5,13 +5,17 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
+import { talk } from "./support/live/talk.mjs";
+import { answer, result, user } from "./support/messages.mjs";
 import { REFUSALS as WORDS } from "./support/refusals.mjs";
 
 const require = createRequire(import.meta.url);
 const { readRefusal } = require("../lib/hook/refusals.js");
 
-const SOURCE = { api: "openai-completions", provider: "p", model: "m" };
 const USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost: {} };
+/** An answer that failed with these words. */
+const refused = (errorMessage, more) =>
+  answer([], { stopReason: "error", usage: USAGE, errorMessage, ...more });
 
 /** The same where the answer counts, too. */
 const WITH_OUTPUT = {
@@ -164,104 +168,43 @@ test("a text of any size and numbers out of range are read in bounded time, and 
   assert.equal(readRefusal(undefined), undefined);
 });
 
-/** A conversation that grows call by call in front of a provider, which refuses in `words` what is over its limit. */
-async function loop({
-  words,
-  limit,
-  output = 0,
-  calls,
-  catalogue = 1_000_000,
-  scale = 1.2,
-  beside = 1500,
-  options,
-}) {
-  const events = [];
-  const hook = createTransformContext({
-    contextWindow: catalogue,
-    onEvent: (event) => events.push(event),
-    ...options,
-  });
-  const messages = [];
-  const prompts = [];
-  const refusals = [];
-  let at = Date.UTC(2026, 10, 20);
-  const add = (message) => {
-    at += 1000;
-    messages.push({ ...message, timestamp: at });
-  };
-  const step = (number, usage) => {
-    const call = {
-      type: "toolCall",
-      id: `c${number}`,
-      name: "read",
-      arguments: { path: `src/file${number % 7}.ts` },
-    };
-    add({
-      role: "assistant",
-      content: [{ type: "text", text: `I read part ${number} and keep name_${number}.` }, call],
-      ...SOURCE,
-      stopReason: "toolUse",
-      usage,
-    });
-    const lines = Array.from(
-      { length: Math.ceil(limit / 600) },
-      (_, i) => `${number}.${i} const value_${(number * 37 + i) % 991} = parse(input_${i});`,
-    );
-    add({
-      role: "toolResult",
-      toolCallId: `c${number}`,
-      toolName: "read",
-      content: [{ type: "text", text: lines.join("\n") }],
-      isError: false,
-    });
-    if (number % 6 === 5) add({ role: "user", content: `Now part ${number}: remember rule ${number}.` });
-  };
-  add({ role: "user", content: "Port the parser; keep the names." });
+/** A conversation of so many calls, in which the user speaks too, before a provider that refuses in `words` what is over its limit. */
+async function played({ words, limit, output = 0, calls, catalogue = 1_000_000 }) {
+  const settings = { contextWindow: limit - output, basePrompt: 1500, scale: 1.2 };
+  const more = { words: (tokens) => words(tokens, limit) };
+  const { call, loop, scribe } = talk(settings, { contextWindow: catalogue }, more);
+  const records = [];
   for (let number = 0; number < calls; number += 1) {
-    const sent = await hook(messages.slice());
-    const prompt = Math.round(beside + scale * countTokens(sent));
-    const users = messages.filter(({ role }) => role === "user");
-    prompts.push({
-      prompt,
-      isRefused: prompt + output > limit,
-      hasUsers: users.every((user) => sent.includes(user)),
-    });
-    if (prompt + output > limit) {
-      refusals.push(number);
-      add({
-        role: "assistant",
-        content: [],
-        ...SOURCE,
-        stopReason: "error",
-        usage: USAGE,
-        errorMessage: words(prompt, limit),
-      });
-    } else {
-      step(number, { ...USAGE, input: prompt });
-    }
+    const record = await call(limit / 40);
+    const users = record.given.filter(({ role }) => role === "user");
+    records.push({ ...record, hasUsers: users.every((message) => record.sent.includes(message)) });
+    if (!record.isRefused && number % 6 === 5) loop.messages.push(scribe.user(12));
   }
-  return { prompts, refusals, events, messages };
+  const refusals = records.flatMap(({ isRefused }, at) => (isRefused ? [at] : []));
+  const learned = records.flatMap(({ events }) =>
+    events.filter(({ type }) => type === "contextWindowLearned"),
+  );
+  assert.ok(records.every(({ hasUsers }) => hasUsers));
+  return { records, refusals, learned, messages: loop.messages };
 }
 
 describe("the limit that a refusal names", () => {
   for (const [name, words] of Object.entries(WORDS)) {
     for (const limit of [8192, 32_768, 65_536, 200_000]) {
       test(`${name}, ${limit}: taken at the second try, nearly all of it used, and held`, async () => {
-        const { prompts, refusals, events } = await loop({ words, limit, calls: 60 });
+        const { records, refusals, learned } = await played({ words, limit, calls: 60 });
         assert.equal(refusals.length, 1, `refused at ${refusals}`);
-        const { prompt, hasUsers } = prompts[refusals[0] + 1];
+        const { prompt } = records[refusals[0] + 1];
         assert.ok(prompt >= 0.85 * limit, `${prompt} of ${limit}`);
-        assert.ok(hasUsers && prompts.every((sent) => sent.hasUsers));
-        const learned = events.filter(({ type }) => type === "contextWindowLearned");
         assert.equal(learned.length, 1);
         assert.ok(Math.abs(learned[0].contextWindow / limit - 1) < 0.03);
-        assert.deepEqual([learned[0].provider, learned[0].model], ["p", "m"]);
+        assert.deepEqual([learned[0].provider, learned[0].model], ["p", "model-a"]);
       });
     }
   }
 
   test("is held for 300 calls", async () => {
-    const { refusals } = await loop({ words: WORDS.OpenAI, limit: 65_536, calls: 300 });
+    const { refusals } = await played({ words: WORDS.OpenAI, limit: 65_536, calls: 300 });
     assert.equal(refusals.length, 1);
   });
 
@@ -269,46 +212,25 @@ describe("the limit that a refusal names", () => {
     test(`${name}: the answer's share of it is kept free`, async () => {
       const output = 16_000;
       const said = (prompt, limit) => words(prompt, output, limit);
-      const { prompts, refusals } = await loop({ words: said, limit: 65_536, output, calls: 60 });
+      const { records, refusals } = await played({ words: said, limit: 65_536, output, calls: 60 });
       assert.equal(refusals.length, 1);
-      assert.ok(prompts[refusals[0] + 1].prompt >= 0.85 * (65_536 - output));
+      assert.ok(records[refusals[0] + 1].prompt >= 0.85 * (65_536 - output));
     });
   }
 
   test("holds in the hook's other conversations, and for this model alone", async () => {
     const hook = createTransformContext({ contextWindow: 200_000 });
-    const text = "a line of a long result that nobody asked for again\n".repeat(200);
-    const list = (model, mark) => {
-      const messages = [{ role: "user", content: `go ${mark}` }];
-      for (let i = 0; i < 60; i += 1) {
-        messages.push({
-          role: "assistant",
-          content: [{ type: "toolCall", id: `${mark}${i}`, name: "read", arguments: { i } }],
-          api: "x",
-          provider: "p",
-          model,
-          stopReason: "toolUse",
-        });
-        messages.push({
-          role: "toolResult",
-          toolCallId: `${mark}${i}`,
-          toolName: "read",
-          content: [{ type: "text", text: `${mark} ${i}\n${text}` }],
-        });
-      }
-      return messages;
-    };
+    const long = "a line of a long result that nobody asked for again\n".repeat(200);
+    const list = (model, mark) => [
+      user(`go ${mark}`),
+      ...Array.from({ length: 60 }, (_, i) => [
+        answer(`:${mark}${i}`, { model }),
+        result(`${mark}${i}`, `${mark} ${i}\n${long}`),
+      ]).flat(),
+    ];
     const first = list("m", "a");
     await hook(first);
-    const refusal = {
-      role: "assistant",
-      content: [],
-      api: "x",
-      provider: "p",
-      model: "m",
-      stopReason: "error",
-      errorMessage: WORDS.xAI(130_000, 40_000),
-    };
+    const refusal = refused(WORDS.xAI(130_000, 40_000), { model: "m" });
     assert.ok(countTokens(await hook([...first, refusal])) < 40_000);
     assert.ok(countTokens(await hook(list("m", "b"))) < 40_000, "the same model");
     const other = list("other", "c");
@@ -319,39 +241,25 @@ describe("the limit that a refusal names", () => {
 
 test("a refusal without a number makes the next request a fifth smaller, and what is accepted then bounds the belief", async () => {
   for (const text of NUMBERLESS) {
-    const { prompts, refusals } = await loop({
-      words: () => text,
-      limit: 40_000,
-      calls: 60,
-      catalogue: 200_000,
-    });
+    const setting = { words: () => text, limit: 40_000, calls: 60, catalogue: 200_000 };
+    const { records, refusals } = await played(setting);
     assert.equal(refusals.length, 1, text);
-    const [before, after] = prompts.slice(refusals[0]);
-    assert.ok(
-      after.prompt > 0.74 * before.prompt && after.prompt < 0.82 * before.prompt,
-      `${after.prompt} after ${before.prompt}`,
-    );
-    assert.ok(prompts.every(({ hasUsers }) => hasUsers));
+    const [before, after] = records.slice(refusals[0]);
+    const share = after.prompt / before.prompt;
+    assert.ok(share > 0.74 && share < 0.82, `${after.prompt} after ${before.prompt}`);
   }
 });
 
 test("after an error about anything else the next request is the same", async () => {
-  const { messages } = await loop({ words: WORDS.OpenAI, limit: 500_000, calls: 30 });
+  const { messages } = await played({ words: WORDS.OpenAI, limit: 500_000, calls: 30 });
   for (const errorMessage of OTHERS) {
     const hook = createTransformContext({ contextWindow: 100_000 });
     const sent = await hook(messages.slice());
-    const failed = {
-      role: "assistant",
-      content: [],
-      ...SOURCE,
-      stopReason: "error",
-      usage: USAGE,
-      errorMessage,
-    };
+    const failed = refused(errorMessage);
     const again = await hook([...messages, failed]);
-    assert.equal(
-      JSON.stringify(again.filter((message) => message !== failed)),
-      JSON.stringify(sent),
+    assert.deepEqual(
+      again.filter((message) => message !== failed),
+      sent,
       errorMessage,
     );
   }

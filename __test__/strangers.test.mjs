@@ -6,79 +6,33 @@ import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { createTransformContext, explain, repair, validate } from "../index.js";
 import { piVersions } from "./pi/versions.mjs";
-
-const text = (value) => [{ type: "text", text: value }];
-const user = (value = "go") => ({ role: "user", content: value, timestamp: 1 });
-const call = (id, name = "read") => ({ type: "toolCall", id, name, arguments: { id } });
-const answer = (content, rest) => ({
-  role: "assistant",
-  content,
-  api: "anthropic-messages",
-  provider: "anthropic",
-  model: "claude-opus-4-5",
-  stopReason: "stop",
-  timestamp: 1,
-  ...rest,
-});
-const result = (id, value = "ok") => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "read",
-  content: text(value),
-  isError: false,
-  timestamp: 1,
-});
-const custom = { role: "custom", customType: "note", content: "a note", display: false, timestamp: 1 };
-const bash = {
-  role: "bashExecution",
-  command: "ls",
-  output: "x",
-  exitCode: 0,
-  cancelled: false,
-  timestamp: 1,
-};
-const summary = { role: "branchSummary", summary: "earlier", fromId: "q", timestamp: 1 };
-const compaction = { role: "compactionSummary", summary: "earlier", tokensBefore: 1, timestamp: 1 };
-const image = {
-  role: "user",
-  content: [{ type: "image", data: "AAAA", mimeType: "image/png" }],
-  timestamp: 1,
-};
+import {
+  answer,
+  bash,
+  call,
+  custom,
+  image,
+  result,
+  spelled,
+  text,
+  thinking,
+  user,
+} from "./support/messages.mjs";
 
 /** Name, list, and the positions in the order of the request. */
 const STRANGERS = [
-  ["a custom message", [user(), answer([call("a")]), custom, result("a")], [0, 1, 3, 2]],
-  ["a shell command", [user(), answer([call("a")]), bash, result("a")], [0, 1, 3, 2]],
-  ["a summary", [user(), answer([call("a")]), summary, result("a")], [0, 1, 3, 2]],
-  ["a compaction's summary", [user(), answer([call("a")]), compaction, result("a")], [0, 1, 3, 2]],
-  ["a user message", [user(), answer([call("a")]), user("wait"), result("a")], [0, 1, 3, 2]],
-  ["an answer", [user(), answer([call("a")]), answer(text("aside")), result("a")], [0, 1, 3, 2]],
-  [
-    "a failed answer",
-    [user(), answer([call("a")]), answer([], { stopReason: "aborted" }), result("a")],
-    [0, 1, 3, 2],
-  ],
-  [
-    "one between parallel results, one behind them",
-    [user(), answer([call("a"), call("b")]), result("a"), custom, result("b"), bash],
-    [0, 1, 2, 4, 3, 5],
-  ],
-  [
-    "several, in their order",
-    [user(), answer([call("a"), call("b")]), custom, result("a"), bash, result("b"), answer(text("done"))],
-    [0, 1, 3, 5, 2, 4, 6],
-  ],
-  [
-    "another call with its result",
-    [user(), answer([call("a")]), answer([call("b")]), result("a"), result("b")],
-    [0, 1, 3, 2, 4],
-  ],
-  [
-    "in each of two groups",
-    [user(), answer([call("a")]), custom, result("a"), answer([call("b")]), bash, result("b")],
-    [0, 1, 3, 2, 4, 6, 5],
-  ],
-];
+  ["a custom message", "u :a x =a", [0, 1, 3, 2]],
+  ["a shell command", "u :a b =a", [0, 1, 3, 2]],
+  ["a summary", "u :a s =a", [0, 1, 3, 2]],
+  ["a compaction's summary", "u :a k =a", [0, 1, 3, 2]],
+  ["a user message", "u :a u =a", [0, 1, 3, 2]],
+  ["an answer", "u :a a =a", [0, 1, 3, 2]],
+  ["a failed answer", "u :a f =a", [0, 1, 3, 2]],
+  ["one between parallel results, one behind them", "u :ab =a x =b b", [0, 1, 2, 4, 3, 5]],
+  ["several, in their order", "u :ab x =a b =b a", [0, 1, 3, 5, 2, 4, 6]],
+  ["another call with its result", "u :a :b =a =b", [0, 1, 3, 2, 4]],
+  ["in each of two groups", "u :a x =a :b b =b", [0, 1, 3, 2, 4, 6, 5]],
+].map(([name, words, order]) => [name, spelled(words), order]);
 
 /** Messages that pi does not send, or sends at no place of their own. */
 const UNSENT = [
@@ -126,14 +80,7 @@ describe("a message between a call and its results", () => {
 
   test("what pi does not send stays in place", async () => {
     for (const message of UNSENT) {
-      const messages = [
-        user(),
-        answer([call("a")]),
-        message,
-        result("a"),
-        answer(text("done")),
-        user("next"),
-      ];
+      const messages = spelled("u :a x =a a u").with(2, message);
       assert.equal(await createTransformContext()(messages), messages);
       assert.equal(repair(messages), messages);
       const both = messages.toSpliced(3, 0, custom);
@@ -148,14 +95,14 @@ describe("a message between a call and its results", () => {
     const long = "some line of output\n".repeat(400);
     const messages = [
       user(),
-      answer([call("a"), call("b")]),
-      image,
+      answer(":a b"),
+      user([image]),
       result("a", long),
       user(long),
       result("b", long),
     ];
     const options = { keepRecentToolResults: 0, schedule: "everyCall" };
-    const later = [...messages, answer(text("done")), user("next")];
+    const later = [...messages, answer("done"), user("next")];
     const sent = await createTransformContext(options)(later);
     assert.deepEqual(
       sent.map(({ role }) => role),
@@ -168,10 +115,10 @@ describe("a message between a call and its results", () => {
   test("a result that comes after its call went goes, too", async () => {
     for (const schedule of SCHEDULES) {
       const hook = createTransformContext({ contextWindow: 4000, schedule });
-      const list = [user(), answer([call("a"), call("b")]), result("a", "word ".repeat(3000)), user("wait")];
+      const list = [user(), answer(":a b"), result("a", "word ".repeat(3000)), user("wait")];
       for (let i = 0; i < 20; i += 1) list.push(user(`more ${i} ${"word ".repeat(100)}`));
       await hook(list);
-      list.push(answer(text("aside")), result("b"), user("next"));
+      list.push(answer("aside"), result("b"), user("next"));
       const sent = await hook(list);
       const called = new Set(
         sent.flatMap(({ role, content }) => (role === "assistant" ? content : [])).map(({ id }) => id),
@@ -185,13 +132,7 @@ describe("a message between a call and its results", () => {
   });
 
   test("once the call is gone nothing moves", async () => {
-    const old = [
-      user(),
-      answer([call("a")]),
-      user("wait"),
-      result("a", "word ".repeat(4000)),
-      answer(text("ok")),
-    ];
+    const old = [user(), answer(":a"), user("wait"), result("a", "word ".repeat(4000)), answer("ok")];
     const messages = [...old, ...Array.from({ length: 30 }, (_, i) => user(`question ${i}`))];
     const events = [];
     const options = { contextWindow: 4000, schedule: "everyCall", onEvent: (event) => events.push(event) };
@@ -231,7 +172,7 @@ test("on the wire of real pi the real result answers the call", async () => {
 });
 
 describe("two calls of one id in one answer", () => {
-  const content = [...text("I look"), call("a"), call("a", "unknown"), call("b")];
+  const content = [text("I look"), call("a"), call("a", { name: "unknown" }), call("b")];
   const messages = [
     user(),
     answer(content),
@@ -265,9 +206,11 @@ describe("two calls of one id in one answer", () => {
   });
 
   test("it goes with the thinking, too", async () => {
-    const thinking = { type: "thinking", thinking: "hm", thinkingSignature: "s" };
-    const old = answer([thinking, ...content]);
-    const list = [...messages.with(1, old), answer([thinking, ...text("ok")]), user("more")];
+    const list = [
+      ...messages.with(1, answer([thinking(), ...content])),
+      answer([thinking(), text("ok")]),
+      user(),
+    ];
     const [, edited] = await createTransformContext({ schedule: "everyCall" })(list);
     assert.deepEqual(edited.content, content.toSpliced(2, 1));
   });

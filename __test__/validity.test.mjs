@@ -3,77 +3,38 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { repair, validate } from "../index.js";
-
-const user = (content = "go") => ({ role: "user", content });
-const call = (id, rest) => ({ type: "toolCall", id, name: "read", arguments: {}, ...rest });
-const text = (value) => ({ type: "text", text: value });
-const thinking = { type: "thinking", thinking: "hm", thinkingSignature: "sig" };
-const assistant = (content, rest) => ({ role: "assistant", content, stopReason: "stop", ...rest });
-const result = (id, value = "ok") => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "read",
-  content: [text(value)],
-});
+import { answer, call, result, spelled, text, thinking, user } from "./support/messages.mjs";
 
 const ANTHROPIC = "anthropic-messages";
 const GOOGLE = "google-generative-ai";
+const said = text("x");
+const by = (api, content, more) => answer(content, { api, ...more });
 
-/** rule, transcript, api, index of the problem, positions that are left (and blocks, where a message is edited). */
+/** Rule, transcript, index of the problem, positions that are left (and blocks, where a message is edited), the provider's API. */
 const CASES = [
-  ["orphan-result", [user(), result("a"), assistant([text("x")])], undefined, 1, [0, 2]],
-  ["late-result", [user(), assistant([call("a")]), user("stop"), result("a")], undefined, 3, [0, 1, 3, 2]],
-  ["duplicate-result", [user(), assistant([call("a")]), result("a"), result("a")], undefined, 3, [0, 1, 2]],
-  [
-    "orphan-result",
-    [user(), assistant([call("a")], { stopReason: "aborted" }), result("a")],
-    undefined,
-    2,
-    [0, 1],
-  ],
-  ["unanswered-call", [user(), assistant([call("a")]), user()], undefined, 1, [0, 2]],
-  ["unanswered-call", [user(), assistant([thinking, text("x"), call("a")]), user()], undefined, 1, [0, 2]],
-  [
-    "unanswered-call",
-    [user(), assistant([text("x"), call("a"), call("b")]), result("b")],
-    undefined,
-    1,
-    [0, { 1: [0, 2] }, 2],
-  ],
-  ["starts-with-reply", [assistant([call("a")]), result("a"), user()], undefined, 0, [2]],
-  ["empty-message", [user(), assistant([]), user()], undefined, 1, [0, 2]],
-  ["empty-message", [user(), user(" \n")], undefined, 1, [0]],
-  ["blank-text", [user([text(""), text("x")])], ANTHROPIC, 0, [{ 0: [1] }]],
-  ["call-id-pattern", [user(), assistant([call("a|b")]), result("a|b")], ANTHROPIC, 1, [0]],
-  [
-    "duplicate-call-id",
-    [user(), assistant([call("a")]), result("a"), assistant([call("a")]), result("a")],
-    ANTHROPIC,
-    3,
-    [0, 1, 2],
-  ],
-  [
-    "text-after-call",
-    [user(), assistant([call("a"), text("x")]), result("a")],
-    ANTHROPIC,
-    1,
-    [0, { 1: [0] }, 2],
-  ],
-  ["trailing-space", [user(), assistant([text("x ")])], ANTHROPIC, 1, [0, 1]],
-  ["thinking-alone", [user(), assistant([thinking]), user()], ANTHROPIC, 1, [0, 2]],
-  ["thinking-alone", [user(), assistant([thinking]), user()], "openai-responses", 1, [0, 2]],
-  ["unsigned-call", [user(), assistant([call("a")], { model: "gemini-3-pro" }), result("a")], GOOGLE, 1, [0]],
-  [
-    "call-after-reply",
-    [user(), assistant([text("x")]), assistant([call("a")]), result("a")],
-    GOOGLE,
-    2,
-    [0, 2, 3],
-  ],
-  ["ends-on-reply", [user(), assistant([text("x")])], GOOGLE, 1, [0, 1]],
+  ["orphan-result", spelled("u =a a"), 1, [0, 2]],
+  ["late-result", spelled("u :a u =a"), 3, [0, 1, 3, 2]],
+  ["duplicate-result", spelled("u :a =a =a"), 3, [0, 1, 2]],
+  ["orphan-result", [user(), answer(":a", { stopReason: "aborted" }), result("a")], 2, [0, 1]],
+  ["unanswered-call", spelled("u :a u"), 1, [0, 2]],
+  ["unanswered-call", [user(), answer([thinking(), said, call("a")]), user()], 1, [0, 2]],
+  ["unanswered-call", [user(), answer([said, call("a"), call("b")]), result("b")], 1, [0, { 1: [0, 2] }, 2]],
+  ["starts-with-reply", spelled(":a =a u"), 0, [2]],
+  ["empty-message", [user(), answer([]), user()], 1, [0, 2]],
+  ["empty-message", [user(), user(" \n")], 1, [0]],
+  ["blank-text", [user([text(""), said])], 0, [{ 0: [1] }], ANTHROPIC],
+  ["call-id-pattern", spelled("u :| =|"), 1, [0], ANTHROPIC],
+  ["duplicate-call-id", spelled("u :a =a :a =a"), 3, [0, 1, 2], ANTHROPIC],
+  ["text-after-call", [user(), answer([call("a"), said]), result("a")], 1, [0, { 1: [0] }, 2], ANTHROPIC],
+  ["trailing-space", [user(), answer("x ")], 1, [0, 1], ANTHROPIC],
+  ["thinking-alone", [user(), answer([thinking()]), user()], 1, [0, 2], ANTHROPIC],
+  ["thinking-alone", [user(), by("openai-responses", [thinking()]), user()], 1, [0, 2], "openai-responses"],
+  ["unsigned-call", [user(), by(GOOGLE, ":a", { model: "gemini-3-pro" }), result("a")], 1, [0], GOOGLE],
+  ["call-after-reply", spelled("u a :a =a"), 2, [0, 2, 3], GOOGLE],
+  ["ends-on-reply", spelled("u a"), 1, [0, 1], GOOGLE],
 ];
 
-for (const [rule, messages, api, index, left] of CASES) {
+for (const [rule, messages, index, left, api] of CASES) {
   test(`${rule} over ${messages.map(({ role }) => role).join(", ")}`, () => {
     const problem = validate(messages, api).find((candidate) => candidate.rule === rule);
     assert.equal(problem?.index, index);
@@ -95,7 +56,7 @@ for (const [rule, messages, api, index, left] of CASES) {
 
 test("a lone surrogate is replaced in texts, and takes calls with it", () => {
   const half = "a\ud83d";
-  const messages = [user(half), assistant([call("a", { arguments: { half } })]), result("a")];
+  const messages = [user(half), answer([call("a", { arguments: { half } })]), result("a")];
   assert.deepEqual(
     validate(messages).map(({ index, rule }) => [index, rule]),
     [
@@ -109,7 +70,7 @@ test("a lone surrogate is replaced in texts, and takes calls with it", () => {
 });
 
 test("the newest assistant's api decides where none is named", () => {
-  const messages = [user(), assistant([call("a|b")], { api: ANTHROPIC }), result("a|b")];
+  const messages = [user(), answer(":a|b"), result("a|b")];
   assert.deepEqual(
     validate(messages).map(({ rule }) => rule),
     ["call-id-pattern"],
@@ -138,23 +99,16 @@ const MANY = 100_000;
 const many = (make) => Array.from({ length: MANY }, (_, i) => make(i));
 
 const LONG = {
-  "orphans after one assistant": [user(), assistant([text("x")]), ...many((i) => result(`o${i}`))],
+  "orphans after one assistant": [user(), answer("x"), ...many((i) => result(`o${i}`))],
   "user messages": many(() => user()),
-  "messages of unknown roles after a call": [
-    user(),
-    assistant([call("a")]),
-    ...many(() => ({ role: "app" })),
-  ],
+  "messages of unknown roles after a call": [user(), answer(":a"), ...many(() => ({ role: "app" }))],
   "calls of one message, answered from the last to the first": [
     user(),
-    assistant(many((i) => call(`c${i}`))),
+    answer(many((i) => call(`c${i}`))),
     ...many((i) => result(`c${MANY - 1 - i}`)),
   ],
-  "unanswered calls of one message": [user(), assistant([text("x"), ...many((i) => call(`c${i}`))]), user()],
-  "results of a call that comes first": [
-    assistant(many((i) => call(`c${i}`))),
-    ...many((i) => result(`c${i}`)),
-  ],
+  "unanswered calls of one message": [user(), answer([text("x"), ...many((i) => call(`c${i}`))]), user()],
+  "results of a call that comes first": [answer(many((i) => call(`c${i}`))), ...many((i) => result(`c${i}`))],
 };
 
 for (const [name, messages] of Object.entries(LONG)) {

@@ -19,6 +19,7 @@ export class Loop {
   #tell;
   #view;
   #endsAtRefusal;
+  #words;
 
   /**
    * @param provider a `Provider`
@@ -26,12 +27,15 @@ export class Loop {
    * @param more.tell what is reported in place of the honest usage: `(usage, answer) => usage`
    * @param more.view what the hook is given in place of `messages` themselves
    * @param more.endsAtRefusal whether a refused request gets no answer, as in pi; else the conversation goes on as recorded
+   * @param more.words of a refusal, by the tokens of the prompt and the window
    * @param more.makeHook what makes the hook, in place of `createTransformContext`
    */
   constructor(provider, options, more = {}) {
     const { tell = (usage) => usage, view = (messages) => messages } = more;
     const { endsAtRefusal = false, makeHook = hook.createTransformContext } = more;
+    const { words = (tokens, window) => `prompt is too long: ${tokens} tokens > ${window} maximum` } = more;
     this.#endsAtRefusal = endsAtRefusal;
+    this.#words = words;
     this.#provider = provider;
     this.#tell = tell;
     this.#view = view;
@@ -66,7 +70,7 @@ export class Loop {
   #answered(answer, reply, isLost) {
     if (isLost || (reply.isRefused && !this.#endsAtRefusal)) return { ...answer, usage: NO_USAGE };
     if (reply.isRefused) {
-      const errorMessage = `prompt is too long: ${reply.tokens} tokens > ${this.#provider.contextWindow} maximum`;
+      const errorMessage = this.#words(reply.tokens, this.#provider.contextWindow);
       return { ...answer, content: [], usage: NO_USAGE, stopReason: "error", errorMessage };
     }
     const usage = this.#provider.usageOf(answer, reply, answer.model);
