@@ -13,6 +13,7 @@ import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { pageTest } from "./support/browser.mjs";
+import { FakePi } from "./support/fake-pi.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
@@ -46,48 +47,6 @@ const MODEL = {
   cost: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 },
 };
 
-/** The extension in a pi of one session: what a request does, and what a command after `/strata` shows. */
-function startPi() {
-  const handlers = {};
-  let command;
-  let entries = [];
-  let shown;
-  const ctx = {
-    cwd: folder,
-    hasUI: true,
-    model: MODEL,
-    ui: {
-      setStatus: (_key, text) => text && assertWords(text, "status line"),
-      notify: (text, kind) => {
-        shown = { text, kind };
-      },
-    },
-    sessionManager: { getEntries: () => entries, getBranch: () => entries },
-  };
-  createExtension()({
-    on: (event, handler) => {
-      handlers[event] = handler;
-    },
-    registerCommand: (_name, { handler }) => {
-      command = handler;
-    },
-  });
-  handlers.session_start({}, ctx);
-  return {
-    request: (messages) => {
-      entries = messages.map((message) => ({ type: "message", message }));
-      return handlers.context({ messages }, ctx);
-    },
-    enter: async (argument) => {
-      shown = undefined;
-      await command(argument, ctx);
-      // What went wrong is told as a warning.
-      assert.equal(shown.kind, "info", shown.text);
-      return shown.text;
-    },
-  };
-}
-
 /** Calls at the beginning, in the middle and at the end. */
 const someOf = (calls) =>
   [0, 1, 0.25, 0.5, 0.75, 1].map((share, i) => calls[i === 1 ? 1 : Math.round(share * (calls.length - 1))]);
@@ -114,14 +73,18 @@ for (const file of sessions) {
 
   test(`pi's panel, options and cuts over ${name}`, async () => {
     const session = await loadSession(file);
-    const pi = startPi();
+    const pi = new FakePi(createExtension(), { model: MODEL, cwd: folder });
+    await pi.start();
     for (const call of someOf(session.calls)) {
-      await pi.request(session.messagesBefore(call));
-      const where = `call ${call.number}`;
-      assertWords(await pi.enter(""), where);
-      assertWords(await pi.enter("status"), where);
-      assertWords((await pi.enter("show")).replace(SUBJECT, "$1 "), where);
+      const messages = session.messagesBefore(call);
+      pi.entries = messages.map((message) => ({ type: "message", message }));
+      await pi.emit("context", { messages });
+      for (const word of ["", "status", "show"])
+        assertWords((await pi.command(word)).replace(SUBJECT, "$1 "), `call ${call.number}`);
     }
+    // What went wrong is told as a warning.
+    for (const [kind, text] of pi.notices) assert.equal(kind, "info", text);
+    for (const text of pi.statuses) assertWords(text, "status line");
   });
 
   for (const locale of ["en-US", "zh-CN"]) {
