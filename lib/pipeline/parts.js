@@ -4,7 +4,6 @@
 
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { Notices } = require("../sessions/notices.js");
-const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { isMedia } = require("../shapes/openai_parts.js");
 const { callsIn, isResult, wholeChars } = require("../shapes/text.js");
 
@@ -35,7 +34,8 @@ class SimpleCompressor {
 
   compress(messages) {
     checkMessages("SimpleCompressor.compress", messages);
-    const start = withCalls(groupStarts(messages), Math.max(0, messages.length - this.maxMessages));
+    let start = Math.max(0, messages.length - this.maxMessages);
+    while (start > 0 && isResult(messages[start])) start -= 1;
     const kept = withWholeCalls(messages.slice(start)).map((message) => this.#shortened(message));
     const isSame = kept.length === messages.length && kept.every((message, i) => message === messages[i]);
     return isSame ? messages : kept;
