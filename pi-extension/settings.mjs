@@ -8,9 +8,11 @@ import contract from "../lib/contract.js";
 import { checkHookOptions } from "../lib/hook/options.js";
 import { checkOptions, flag, names, nearest, record, show } from "../lib/options.js";
 
+const MODEL_NAME = "^[^/]+/.+";
 const modelName = {
   allowed: 'a model as "provider/id"',
-  accepts: (value) => typeof value === "string" && /^[^/]+\/.+/.test(value),
+  schema: { type: "string", pattern: MODEL_NAME },
+  accepts: (value) => typeof value === "string" && new RegExp(MODEL_NAME).test(value),
 };
 /** Settings of the extension itself, each with its default and its rule; all others are options of the hook. */
 export const OWN_SETTINGS = {
