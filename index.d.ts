@@ -69,11 +69,10 @@ export interface TransformContextOptions {
   /** Tools whose results are never summarised or cut, by name. Default none; name tools that the model has to quote. */
   excludeTools?: string[];
   /**
-   * What stays whole in its newest state, up to a tenth of the window: instructions (`AGENTS.md`, `CLAUDE.md`, `SKILL.md`
-   * and the like), the newest plan or todo list, and what memory tools returned. An object names more: `files` by name, by
-   * the end of a path, or by `*` and the end of a name; `tools` whose newest call is the state. `false` turns it off.
-   * Default on under the sticky schedule, and off under `everyCall` unless given. `protect` and `excludeTools` outrank it,
-   * and a limit outranks all.
+   * What stays whole in its newest state, up to a tenth of the window. By default these are instructions (`AGENTS.md`,
+   * `CLAUDE.md`, `SKILL.md` and the like), the newest plan or todo list, and what memory tools returned. An object adds
+   * `files`, by name, by the end of a path, or by `*` and the end of a name. It adds `tools`, whose newest call stays. `false`
+   * turns it off. Under `everyCall` it is off unless given. `protect` and `excludeTools` outrank it, and a limit outranks all.
    * @example createTransformContext({ keep: { files: ["docs/api.md"], tools: ["board"] } })
    */
   keep?: false | { files?: string[]; tools?: string[] };
@@ -120,10 +119,10 @@ export interface TransformContextOptions {
   calibrate?: boolean;
   /**
    * When the layers may edit. "everyCall" computes all edits anew at each call, which breaks the provider's prompt cache at
-   * each call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is "sticky";
-   * a server that reports no cached tokens is assumed to have a prefix cache, with its model's published time to live or
-   * none. A batch may keep only the lines of an old tool result that are worth their tokens, word for word and in order,
-   * with a marker line for each gap.
+   * each call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is "sticky".
+   * A server that reports no cached tokens is assumed to have a prefix cache, with its model's published time to live or
+   * none. A batch may keep only the lines of an old tool result that are worth their tokens. They stay word for word and in
+   * order, with a marker line for each gap.
    */
   schedule?: "auto" | "everyCall" | "sticky";
   /**
@@ -225,8 +224,8 @@ export type StrataEvent =
   /** An endpoint refused a request and named its limit, which is this model's window for the life of the hook. */
   | { type: "contextWindowLearned"; contextWindow: number; provider: string; model: string }
   /**
-   * The last call read less from the provider's cache than the call before had written: `tokens` fewer, which cost
-   * `dollars` more (if the usage has prices). At most once per call, with the first list that holds its answer. Calls from
+   * The last call read `tokens` fewer from the provider's cache than the call before had written. That cost `dollars` more
+   * (if the usage has prices). At most once per call, with the first list that holds its answer. Calls from
    * before the hook was made are not reported.
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
@@ -311,9 +310,9 @@ export interface Explanation {
 }
 
 /**
- * Why a call read less from the cache than it could have: `hook`, an edit by the hook; `expired`, too long since the last
- * call; `model`, another model or provider; `host`, a change by the host (a compaction, another system prompt); `provider`,
- * none of these.
+ * Why a call read less from the cache than it could have. `hook` is an edit by the hook. `expired` is too long a time since
+ * the last call. `model` is another model or provider. `host` is a change by the host, such as a compaction or another system
+ * prompt. `provider` is none of these.
  */
 export type CacheMissCause = "hook" | "expired" | "model" | "host" | "provider";
 
@@ -437,8 +436,8 @@ export function status(): {
 /**
  * Makes a pi `AgentTool` named `recall`, with which the model reads what was summarised. The hook needs `recall: true`, so
  * that each marker ends with a handle. The tool returns a page of 8000 characters, at most 20 000, and the offset of the
- * next; or the matches of a pattern, which is searched literally (`*` matches anything within a line). For a wrong handle
- * it lists the right ones, or says that the conversation was compacted.
+ * next. With a pattern it returns the matches. It searches a pattern literally, but `*` matches anything within a line. For a
+ * wrong handle it lists the right ones, or says that the conversation was compacted.
  * @param messages returns the agent's own messages, which hold every original; called at each use
  * @throws TypeError if `messages` is no function.
  * @example const tools = [...myTools, createRecallTool(() => agent.state.messages)]

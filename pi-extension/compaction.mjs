@@ -1,4 +1,4 @@
-// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list, so it would compact although the
+// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list. So it would compact although the
 // request fits, and summarise what the model no longer sees.
 
 import { realpathSync } from "node:fs";
@@ -18,8 +18,8 @@ const PROMPT_MS = 1_000;
 const keyOf = ({ role, timestamp, toolCallId }) => `${role} ${timestamp} ${toolCallId ?? ""}`;
 
 /**
- * True if pi compacts because its uncut list is long; false if the user asked for it or the provider refused a request. pi before
- * 0.87 gives no reason, but its own check runs before the agent is idle again, or just after the user's prompt.
+ * True if pi compacts because its uncut list is long. False if the user asked for it, or the provider refused a request. pi
+ * before 0.87 gives no reason. Its own check runs before the agent is idle again, or just after the user's prompt.
  */
 export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
   if (reason !== undefined) return reason === "threshold";
@@ -63,8 +63,8 @@ export function sentOf({ messages, sent }) {
 }
 
 /**
- * Replaces, in pi's preparation, the messages to summarise by their sent forms. pi then goes on with its own prompt and model,
- * and keeps the messages that it chose.
+ * Replaces the messages to summarise in pi's preparation by their sent forms. pi then continues with its own prompt and model.
+ * The messages that it keeps stay the same.
  */
 export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, seen) {
   for (const list of [messagesToSummarize, turnPrefixMessages]) replace(list, seen);

@@ -1,6 +1,5 @@
-// pi-strata as an extension of the pi coding agent: `pi install npm:pi-strata`. The hook edits the messages of each model call
-// (pi hands over a deep copy, so the session on disk stays whole), the status line says what that saved, and `/strata` shows
-// more.
+// pi-strata as an extension of the pi coding agent: `pi install npm:pi-strata`. The hook edits the messages of each model call.
+// pi passes a deep copy, so the session on disk stays whole. The status line says what the hook saved, and `/strata` shows more.
 
 import strata from "../index.js";
 import { completions, DESCRIPTION, runCommand } from "./commands.mjs";

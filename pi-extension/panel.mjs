@@ -1,5 +1,4 @@
-// The status line, and the texts of `/strata` and `/strata status`: what a request held, what was edited and why, what the
-// session has cost, and which options are in force. Numbers and names only, never text of the conversation.
+// The status line, and the texts of `/strata` and `/strata status`. They have numbers and names, never text of the conversation.
 
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";

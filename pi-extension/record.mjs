@@ -1,5 +1,5 @@
-// Reads pi's session file for what the list of messages lacks: results on other branches, costs, and the times at which pi kept
-// the cache warm and the user asked for a cut.
+// Reads what the list of messages lacks from pi's session file: results on other branches, costs, refreshes of the cache, and
+// cuts that the user asked for.
 
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 

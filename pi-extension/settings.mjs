@@ -1,5 +1,5 @@
-// Reads the extension's settings as the user of pi wrote them: the `strata` key of pi's settings files, global and project,
-// then the environment variable PI_STRATA, then `/strata off`. A wrong setting is reported; all others hold.
+// Reads the user's settings. Later places outrank earlier ones: the key `strata` of pi's global and project settings, the
+// environment variable PI_STRATA, `/strata off`. A wrong setting is reported, and all others hold.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";

@@ -61,8 +61,8 @@ export function truncateToolResult(
 ): string;
 
 /**
- * Cuts every long tool result, then drops the oldest rounds (a user message with all that follows until the next)
- * until the rest fits into `contextWindow - reserveTokens`. Synchronous. System messages and the newest message stay. If the
+ * Cuts every long tool result. Then drops the oldest rounds until the rest fits into `contextWindow - reserveTokens`. A round is
+ * a user message with all that follows until the next. Synchronous. System messages and the newest message stay. If the
  * newest round alone is too long, its question and its newest calls stay. A call and its results stay or go together.
  * `droppedTokens` counts the dropped messages, with their results cut; `truncated` lists the cut results that are kept.
  * @returns the same array if nothing changed. Uncut messages are the same objects.

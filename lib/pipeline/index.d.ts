@@ -87,8 +87,8 @@ export class PostgresProvider implements Provider {
 }
 
 /**
- * Keeps the newest `maxMessages` (12), with the calls of their results, and of each at most `maxCharsPerMessage` (4000 UTF-16
- * code units); a cut text ends in `…`. Drops calls without a result and results without their call: providers reject them.
+ * Keeps the newest `maxMessages` (12), with the calls of their results. Cuts each to `maxCharsPerMessage` (4000 UTF-16 code
+ * units); a cut text ends in `…`. Drops calls without a result and results without their call: providers reject them.
  * Returns the same array if nothing is cut.
  */
 export class SimpleCompressor implements Compressor {
