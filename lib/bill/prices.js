@@ -106,4 +106,4 @@ function billedOf(cost, counts) {
   return sums.find((dollars) => dollars > 0 && dollars <= most);
 }
 
-module.exports = { KINDS, PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };
+module.exports = { PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };
