@@ -1,5 +1,10 @@
 // Small helpers to make elements and to write numbers.
 
+import { whole } from "../lib/cli/numbers.mjs";
+
+export { apart, change, percent, quantile } from "../lib/cli/numbers.mjs";
+export { whole };
+
 /** An element; a property named `on…` is a listener, a child that is a string becomes text. */
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -11,11 +16,6 @@ export function el(tag, properties = {}, ...children) {
   element.append(...children);
   return element;
 }
-
-import { whole } from "../lib/cli/numbers.mjs";
-
-export { apart, change, percent, quantile } from "../lib/cli/numbers.mjs";
-export { whole };
 
 /** True if no price is known: then costs are in tokens of input. */
 let isWeighed = false;
