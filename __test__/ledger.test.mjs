@@ -284,6 +284,10 @@ test("without sizes a bill tells usage and expiry", () => {
   assert.equal(enter({ at: 700_000, model: "b/free" }).miss.cause, "model");
   const { dollars, unpricedCalls, moves } = bill.report();
   assert.deepEqual([unpricedCalls, moves, dollars.saved], [1, [], 0]);
+  const unpublished = new Bill();
+  for (const at of [0, 100_000]) unpublished.enter({ model: "google/gemini-x", at, usage });
+  const after = (at) => unpublished.enter({ model: "google/gemini-x", at, usage }).miss.cause;
+  assert.deepEqual([after(300_000), after(700_000)], ["provider", "expired"], "as if it lived five minutes");
 });
 
 test("no usage at all, odd usage, and no messages", async () => {

@@ -9,7 +9,7 @@ import { reportData } from "./report/data.mjs";
 import { estimatesOf } from "./report/estimates.mjs";
 import { openReport, reportHtml } from "./report/html.mjs";
 import { POLICIES, policyName } from "./report/policies.mjs";
-import { cacheModelOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
+import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
 import { runOf, summaryOf } from "./report/run.mjs";
 import { headOf, load } from "./session.mjs";
 import { figureList, screenColumns } from "./table.mjs";
@@ -54,7 +54,7 @@ export const replay = {
         prices: pricesOf(session, named, hook.cache),
         estimates: estimatesOf(session, hook),
       };
-      const cache = cacheModelOf(session);
+      const cache = cacheKindOf(session, setting.prices);
       const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
         isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
       );

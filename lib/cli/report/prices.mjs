@@ -17,7 +17,7 @@ const WITH_BREAKPOINTS = /anthropic|claude/i;
  * input per token if `unit` is "tokens". `named` are the user's prices, `cache` is the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
-  const answers = answersIn(recording);
+  const answers = recording.calls.map(({ at }) => recording.message(at));
   const model = mostFrequent(answers.map(modelOf)) ?? "";
   const own = new Prices(named);
   const bills = answers.flatMap(({ usage, ...answer }) => {
@@ -40,15 +40,10 @@ export function pricesOf(recording, named, cache = {}) {
   };
 }
 
-/** The kind of cache of most answers' provider: "breakpoint" or "prefix". */
-export function cacheModelOf(recording) {
-  const said = answersIn(recording).filter(({ model }) => model !== undefined);
-  const names = said.map(({ api, provider, model }) => [api, provider, model].join(" "));
-  const isBreakpoint = WITH_BREAKPOINTS.test(mostFrequent(names) ?? recording.format);
-  return isBreakpoint ? "breakpoint" : "prefix";
+/** The kind of cache that serves the model of these prices: "breakpoint" or "prefix". */
+export function cacheKindOf({ format }, { model }) {
+  return WITH_BREAKPOINTS.test(model || format) ? "breakpoint" : "prefix";
 }
-
-const answersIn = (recording) => recording.calls.map(({ at }) => recording.message(at));
 
 function modelOf({ provider, model }) {
   return [provider, model].filter(Boolean).join("/");
