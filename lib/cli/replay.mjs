@@ -20,24 +20,16 @@ const CACHES = {
 };
 /** The columns of a call: head, width and cell. Those of the layers are shown if the terminal has room for all. */
 const COLUMNS = [
-  { head: "call", width: 6, cell: ({ call }) => whole(call) },
-  {
-    head: "messages",
-    width: 15,
-    cell: ({ messagesBefore, messagesAfter }) => pair(messagesBefore, messagesAfter),
-  },
-  { head: "tokens", width: 21, cell: ({ tokensBefore, tokensAfter }) => pair(tokensBefore, tokensAfter) },
-  { head: "saved", width: 8, cell: ({ tokensBefore, tokensAfter }) => change(tokensBefore, tokensAfter) },
-  { head: "results", width: 10, cell: ({ saved }) => whole(saved.toolResults), isWide: true },
-  { head: "thinking", width: 10, cell: ({ saved }) => whole(saved.thinking), isWide: true },
-  {
-    head: "dropped",
-    width: 10,
-    cell: ({ saved }) => whole(saved.repair + saved.window + saved.shrink),
-    isWide: true,
-  },
-  { head: "ms", width: 9, cell: ({ totalMs }) => totalMs.toFixed(2) },
+  ["call", 6, (call) => whole(call.call)],
+  ["messages", 15, (call) => pair(call.messagesBefore, call.messagesAfter)],
+  ["tokens", 21, (call) => pair(call.tokensBefore, call.tokensAfter)],
+  ["saved", 8, (call) => change(call.tokensBefore, call.tokensAfter)],
+  ["results", 10, ({ saved }) => whole(saved.toolResults)],
+  ["thinking", 10, ({ saved }) => whole(saved.thinking)],
+  ["dropped", 10, ({ saved }) => whole(saved.repair + saved.window + saved.shrink)],
+  ["ms", 9, (call) => call.totalMs.toFixed(2)],
 ];
+const LAYER_HEADS = ["results", "thinking", "dropped"];
 
 const pair = (before, after) => `${whole(before)} → ${whole(after)}`;
 
@@ -49,37 +41,25 @@ export const replay = {
     try {
       const { path, session, told } = await load(positionals);
       const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
-      const setting = {
-        contextWindow,
-        prices: pricesOf(session, named, hook.cache),
-        estimates: estimatesOf(session, hook),
-      };
-      const cache = cacheKindOf(session, setting.prices);
-      const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
+      const [prices, estimates] = [pricesOf(session, named, hook.cache), estimatesOf(session, hook)];
+      const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
+      const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
         isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
       );
       const print = json ? () => {} : console.log;
-      print(`${openingText(path, session, { ...setting, cache, oddCalls })}\n\n${rowOf(({ head }) => head)}`);
+      print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
       const line = progressLine("call", json ? session.calls.length : 0);
       const onCall = (report) => {
-        if (report.call % every === 0) print(rowOf(({ cell }) => cell(report)));
+        if (report.call % every === 0) print(rowOf(([, , cell]) => cell(report)));
         line.advance();
       };
       const run = await runOf(session, { ...setting, hook, onCall });
       line.stop();
       const others = progressLine("setting", page === undefined ? 0 : Object.keys(POLICIES).length);
       const shown = { title: basename(path), ours: policyName(hook), onPolicy: others.advance };
-      await page?.write(async () =>
-        reportHtml(await reportData({ ...shown, ...setting, session, cache, run })),
-      );
+      await page?.write(async () => reportHtml(await reportData({ ...shown, ...setting, session, run })));
       others.stop();
-      const cost = {
-        cache,
-        prices: setting.prices,
-        before: run.none.dollars[cache],
-        after: run.ours.dollars[cache],
-      };
-      const summary = { ...summaryOf(run), cost };
+      const summary = summaryOf(run, setting);
       const where = page === undefined ? "" : `\n\nThe report is in ${html}; open it in any browser.`;
       return {
         document: { ...told, oddCalls, calls: run.reports, summary },
@@ -93,13 +73,13 @@ export const replay = {
 
 /** One line of the table of calls. */
 function rowOf(cellOf) {
-  const all = COLUMNS.reduce((sum, { width }) => sum + 1 + width, -1);
-  const shown = COLUMNS.filter(({ isWide }) => !isWide || all <= screenColumns());
-  return shown.map((column) => cellOf(column).padStart(column.width)).join(" ");
+  const all = COLUMNS.reduce((sum, [, width]) => sum + 1 + width, -1);
+  const shown = COLUMNS.filter(([head]) => all <= screenColumns() || !LAYER_HEADS.includes(head));
+  return shown.map((column) => cellOf(column).padStart(column[1])).join(" ");
 }
 
 /** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
-function openingText(path, session, { prices, cache, contextWindow, oddCalls }) {
+function openingText(path, session, { prices, cache, contextWindow }, oddCalls) {
   return figureList([
     ...headOf(path, session),
     ["prices", pricesText(prices)],

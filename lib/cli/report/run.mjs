@@ -57,8 +57,8 @@ export async function runOf(session, { hook: given, onCall, ...setting }) {
   return { none, ours, reports, changes: log.changes };
 }
 
-/** The sums of a run. */
-export function summaryOf({ none, ours, reports }) {
+/** The sums of a run, and its cost under the cache of the setting. */
+export function summaryOf({ none, ours, reports }, { cache, prices }) {
   const { messagesBefore = 0, messagesAfter = 0 } = reports.at(-1) ?? {};
   const savedBy = (layer) => reports.reduce((sum, { saved }) => sum + saved[layer], 0);
   const spread = (name) => {
@@ -79,5 +79,6 @@ export function summaryOf({ none, ours, reports }) {
     callsOverWindow: pair("overflows"),
     totalMs: spread("totalMs"),
     blockedMs: spread("blockedMs"),
+    cost: { cache, prices, before: none.dollars[cache], after: ours.dollars[cache] },
   };
 }
