@@ -2,38 +2,15 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
+import { CLI, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const PACKAGE = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-screen-"));
-after(() => rmSync(folder, { recursive: true }));
-
-function run(args, { input = "", ...options } = {}) {
-  return spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", input, ...options });
-}
-
-function fileOf(name, text) {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-
 /** What a command writes to a terminal of so many columns. */
 function onTerminal(args, columns) {
   const command = [process.execPath, CLI, ...args].join(" ");
@@ -92,12 +69,12 @@ test("a replay says first which prices and which cache it goes by", () => {
 });
 
 test("every option of the hook is one of the command line, and those of a file are too", () => {
-  const summary = (...args) => JSON.parse(run(["replay", "--json", ...args, EXAMPLE]).stdout).summary;
+  const summary = (...args) => documentOf(["replay", ...args, EXAMPLE]).summary;
   const own = summary("--economy", "thrifty", "--keep-recent-tool-results", "2").tokensSent.after;
   const options = fileOf("options.json", JSON.stringify({ economy: "thrifty", keepRecentToolResults: 2 }));
   assert.equal(summary("--options", options).tokensSent.after, own);
   assert.notEqual(summary().tokensSent.after, own);
-  const explained = (...args) => JSON.parse(run(["explain", "--json", ...args, EXAMPLE]).stdout);
+  const explained = (...args) => documentOf(["explain", ...args, EXAMPLE]);
   assert.equal(explained("--options", options, "--schedule", "everyCall").schedule.mode, "everyCall");
 });
 
@@ -120,7 +97,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
     PI_CODING_AGENT_DIR: undefined,
     CLAUDE_CONFIG_DIR: undefined,
   };
-  const sessionOf = (...args) => JSON.parse(run(["cache", "--json", ...args], { env }).stdout).session;
+  const sessionOf = (...args) => documentOf(["cache", ...args], "", { env }).session;
   assert.deepEqual(
     [sessionOf(), sessionOf(pi), sessionOf(join(pi, ".."), "--price", "1")],
     [newest, old, old],
@@ -189,9 +166,7 @@ test("cache reads when pi kept the cache warm, and when our own command cut", ()
     timestamp: messages[last].timestamp + 1,
   });
   const causes = (more, name) =>
-    JSON.parse(run(["cache", "--json", fileOf(name, piFile(messages, more))]).stdout).misses.map(
-      ({ cause }) => cause,
-    );
+    documentOf(["cache", fileOf(name, piFile(messages, more))]).misses.map(({ cause }) => cause);
   assert.deepEqual(causes({}, "cold.jsonl"), ["expired"]);
   const warmAt = (minutes) => ({
     type: "usage",
@@ -222,14 +197,14 @@ test("a session whose host prunes is taken at its usage, and that is said", () =
       : message,
   );
   const file = fileOf("pruned.jsonl", piFile(messages));
-  const { calls, oddCalls } = JSON.parse(run(["replay", "--json", file]).stdout);
+  const { calls, oddCalls } = documentOf(["replay", file]);
   assert.equal(calls.at(-1).tokensBefore, 24_000, "as the file says");
   assert.ok(oddCalls.length > 5 && oddCalls.every(({ reported, counted }) => counted > 1.1 * reported));
   assert.match(
     run(["replay", "--every", "999", file]).stdout.replace(/\s+/g, " "),
     /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
   );
-  assert.deepEqual(JSON.parse(run(["replay", "--json", EXAMPLE]).stdout).oddCalls, []);
+  assert.deepEqual(documentOf(["replay", EXAMPLE]).oddCalls, []);
 });
 
 test("a report of a session without a call is written, and a failure leaves an earlier one as it was", () => {

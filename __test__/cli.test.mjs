@@ -1,33 +1,18 @@
 // The command-line tool as a user runs it: a process of its own, files, pipes, exit codes.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { countTokens } from "../index.js";
 import { textTable } from "../lib/cli/table.mjs";
+import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 import { VOCABULARIES } from "./support/vocabularies/index.mjs";
-
-const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
-after(() => rmSync(folder, { recursive: true }));
-
-function run(args, input = "", options = {}) {
-  return spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", input, ...options });
-}
-
-function fileOf(name, text) {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
 
 /** The text of a pi file of so many calls, with a compaction in the line `at` that kept what stands from line `kept` on. */
 function compactedFile(calls, at, kept) {
@@ -103,7 +88,7 @@ test("explain says what one call would do, in figures and as JSON", () => {
     edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0),
     tokensBefore - tokensAfter,
   );
-  const replayed = JSON.parse(run(["replay", "--json", "--schedule", "everyCall", file]).stdout).calls[9];
+  const replayed = documentOf(["replay", "--schedule", "everyCall", file]).calls[9];
   assert.equal(tokensBefore, replayed.tokensBefore);
   assert.ok(
     Math.abs(tokensAfter / replayed.tokensAfter - 1) < 0.01,
@@ -162,7 +147,7 @@ test("what the layers saved adds up to what was sent less, at each call and over
 
 test("every recorded call is played, also before a compaction of pi's or Claude Code's", () => {
   const compacted = compactedFile(10, 12, 9);
-  const { calls } = JSON.parse(run(["replay", "--json", "-"], compacted).stdout);
+  const { calls } = documentOf(["replay", "-"], compacted);
   // 11 lines of messages before it, of which three were kept beside the summary.
   assert.deepEqual(
     calls.map(({ messagesBefore }) => messagesBefore),
@@ -184,7 +169,7 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
     line("assistant", "a2", "u2", said("m2")),
   ];
   const text = claude.map((each) => JSON.stringify(each)).join("\n");
-  const replayed = JSON.parse(run(["replay", "--json", "-"], text).stdout);
+  const replayed = documentOf(["replay", "-"], text);
   assert.equal(replayed.format, "Claude Code transcript");
   assert.deepEqual(
     replayed.calls.map(({ messagesBefore }) => messagesBefore),
@@ -197,14 +182,14 @@ test("the report and the replay are one run: the same calls, sizes and dollars, 
   const html = join(folder, "one-run.html");
   for (const file of [fileOf("compacted.jsonl", compactedFile(10, 12, 9)), EXAMPLE, RECORDING]) {
     const played = (...args) => {
-      const { calls, summary } = JSON.parse(run(["replay", "--json", ...args, file]).stdout);
+      const { calls, summary } = documentOf(["replay", ...args, file]);
       const { totalMs, blockedMs, ...figures } = summary;
       return { calls: calls.map(({ totalMs, blockedMs, ...call }) => call), figures };
     };
     const alone = played();
     assert.deepEqual(played("--html", html), alone);
     const page = readFileSync(html, "utf8");
-    const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)[1]);
+    const data = dataOf(page);
     const ours = data.policies.find(({ name }) => name === data.ours);
     const { cache, after, prices } = alone.figures.cost;
     assert.deepEqual([data.cache, ours.dollars[cache], data.prices], [cache, after, prices]);
@@ -252,8 +237,7 @@ test("the last column of a table wraps below itself", () => {
 
 test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {
   const file = fileOf("compacted.jsonl", compactedFile(12, 8, 5));
-  const ask = (call) =>
-    JSON.parse(run(["explain", "--json", "--schedule", "everyCall", "--call", call, file]).stdout).edits;
+  const ask = (call) => documentOf(["explain", "--schedule", "everyCall", "--call", call, file]).edits;
   assert.deepEqual(ask("3"), []);
   const numbers = ask("12").map(({ message }) => message);
   assert.deepEqual(numbers.slice(0, 2), [5, 7], "kept from before the compaction, numbered as it came");
@@ -281,8 +265,7 @@ test("what comes through a pipe leaves nothing behind", () => {
 test("colours only where they are wanted", () => {
   const env = { ...process.env, FORCE_COLOR: "1" };
   delete env.NO_COLOR;
-  const count = (variables) =>
-    spawnSync(process.execPath, [CLI, "count"], { encoding: "utf8", input: "a", env: variables }).stdout;
+  const count = (variables) => run(["count"], "a", { env: variables }).stdout;
   assert.ok(count(env).includes("\u001b["));
   assert.ok(!count({ ...env, FORCE_COLOR: "0" }).includes("\u001b["));
   assert.ok(!count({ ...env, FORCE_COLOR: undefined, NO_COLOR: "1" }).includes("\u001b["));
@@ -397,7 +380,7 @@ test("cache reads the bill of a session back, as tables and as JSON", () => {
   assert.match(stdout, /^model calls +81$/m);
   assert.match(stdout, /^billed +\$ 3\.26$/m);
   assert.match(stdout, /^the entry had expired +3 +288,999 +\$ 1\.00$/m);
-  const book = JSON.parse(run(["cache", "--json", EXAMPLE]).stdout);
+  const book = documentOf(["cache", EXAMPLE]);
   assert.equal(book.calls, 81);
   assert.equal(book.misses.length, 3);
   assert.ok(

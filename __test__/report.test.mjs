@@ -1,47 +1,37 @@
 // The report: its figures against the measure, and its page in a real browser, as a reader uses it.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { reportHtml } from "../lib/cli/report/html.mjs";
 import { POLICIES } from "../lib/cli/report/policies.mjs";
 import contract from "../lib/contract.js";
 import { ChangeLog } from "../lib/inspector/changes.js";
 import { WORDS } from "../report/words.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
+import { dataOf, fileOf, folder, run as runCli } from "./support/cli.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-report-"));
-after(() => rmSync(folder, { recursive: true }));
-
 const CALLS = 40;
-const session = join(folder, "session.jsonl");
 const report = join(folder, "report.html");
 // Nothing is reported, so sizes are those of the messages.
-writeFileSync(
-  session,
+const session = fileOf(
+  "session.jsonl",
   asPiFile(sessionWithTools(CALLS).map((message) => ({ ...message, usage: undefined }))),
 );
 
 /** The report of the session as this schedule plays it. */
 function write(schedule, file) {
   const options = ["--price", "5", "--schedule", schedule, "--context-window", "8000", "--html", file];
-  return spawnSync(process.execPath, [CLI, "replay", ...options, "--json", session], { encoding: "utf8" });
+  return runCli(["replay", ...options, "--json", session]);
 }
 
 const run = write("everyCall", report);
 const { summary, calls } = run.status === 0 ? JSON.parse(run.stdout) : {};
 const html = run.status === 0 ? readFileSync(report, "utf8") : "";
 const data = run.status === 0 ? dataOf(html) : undefined;
-
-function dataOf(page) {
-  return JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)[1]);
-}
 
 test("the report is written, and its columns and policies are what the replay reported", () => {
   assert.deepEqual([run.stderr, run.status], ["", 0]);
