@@ -25,6 +25,8 @@ const ratio = {
   allowed: "a number above 0 and at most 1",
   accepts: (value) => typeof value === "number" && value > 0 && value <= 1,
 };
+/** A value that its user checks. */
+const anything = { allowed: "any value", accepts: () => true };
 const flag = { allowed: "true or false", accepts: (value) => typeof value === "boolean" };
 const handler = { allowed: "a function", accepts: (value) => typeof value === "function" };
 const oneOf = (...names) => ({
@@ -118,6 +120,7 @@ function checkMessages(method, messages, name = "messages") {
 }
 
 module.exports = {
+  anything,
   count,
   atLeastOne,
   amount,

@@ -106,7 +106,7 @@ class Session {
 
 function register(api) {
   const sessions = new Map();
-  const turns = new Set();
+  const turns = new Map();
   const sessionOf = ({ sessionKey, sessionId }) => {
     const key = sessionKey ?? sessionId;
     const session = sessions.get(key) ?? new Session(api.pluginConfig ?? {}, api.logger);
@@ -132,7 +132,7 @@ function register(api) {
     afterTurn: async (params) => answered(params),
     async commitTurn(params) {
       if (turns.has(params.advancementKey)) return { status: "duplicate" };
-      keep(turns, params.advancementKey);
+      keep(turns, params.advancementKey, true, MOST_TURNS);
       answered(params);
       return { status: "committed" };
     },
@@ -160,12 +160,10 @@ function register(api) {
   api.on?.("session_end", (event, context) => void sessions.delete(context?.sessionKey ?? event?.sessionKey));
 }
 
-/** Adds an entry to a Map or Set as its latest. Drops the oldest entry if there are too many. */
-function keep(entries, key, value) {
+/** Sets an entry as the latest. Drops the oldest one beyond `most`. */
+function keep(entries, key, value, most = MOST_SESSIONS) {
   entries.delete(key);
-  if (entries instanceof Map) entries.set(key, value);
-  else entries.add(key);
-  const most = entries instanceof Map ? MOST_SESSIONS : MOST_TURNS;
+  entries.set(key, value);
   if (entries.size > most) entries.delete(entries.keys().next().value);
 }
 

@@ -2,7 +2,7 @@
 // or alters that table. It creates a missing table of events.
 "use strict";
 
-const { checkOptions, count, handler, show } = require("../options.js");
+const { anything, checkOptions, count, handler, show } = require("../options.js");
 const { DatabaseError } = require("../sessions/database_errors.js");
 const { Notices } = require("../sessions/notices.js");
 const { PostgresPool } = require("../sessions/postgres.js");
@@ -25,8 +25,6 @@ const tableName = {
   allowed: "the name of a table, with its schema or without: letters, digits and _",
   accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
 };
-/** The database classes check handles and pools. */
-const anything = { allowed: "", accepts: () => true };
 const OPTIONS = {
   historyTable: ["history", tableName],
   eventsTable: ["events", tableName],

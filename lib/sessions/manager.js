@@ -3,7 +3,7 @@
 "use strict";
 
 const { countTokens } = require("../tools/count.js");
-const { amount, atLeastOne, checkOptions, count, handler, oneOf, positive, show } = require("../options.js");
+const rules = require("../options.js");
 const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
@@ -16,6 +16,8 @@ const { finishLater, finishNow } = require("./steps.js");
 const { MemoryStore } = require("./store.js");
 const { callSummarizer } = require("./summarizer.js");
 
+const { anything, atLeastOne, checkOptions, count, oneOf, positive, show } = rules;
+
 const service = {
   allowed: "a function, or an object with the method callAI",
   accepts: (value) => typeof value === "function" || typeof value?.callAI === "function",
@@ -25,9 +27,6 @@ const promptTokens = {
   allowed: "a whole number from 400 on",
   accepts: (value) => count.accepts(value) && value >= 400,
 };
-/** The database classes check handles and pools. */
-const anything = { allowed: "", accepts: () => true };
-
 const OPTIONS = {
   maxMessages: [50, atLeastOne],
   maxCompressedMessages: [20, count],
@@ -35,7 +34,7 @@ const OPTIONS = {
   summarize: [undefined, service],
   summarizeTimeoutMs: [30_000, positive],
   summarizeTokens: [16_000, promptTokens],
-  onEvent: [undefined, handler],
+  onEvent: [undefined, rules.handler],
 };
 
 /** The methods of a manager, as generators whose steps are the database's answers. */
@@ -201,7 +200,7 @@ class ContextManager extends Manager {
 /** Manages sessions in the host's Postgres, for many processes. Its methods return promises. */
 function createSharedContextManager(given) {
   const owner = "createSharedContextManager";
-  const table = { ...OPTIONS, pool: [undefined, anything], retryMs: [10_000, amount] };
+  const table = { ...OPTIONS, pool: [undefined, anything], retryMs: [10_000, rules.amount] };
   const { pool, retryMs, ...options } = checkOptions(owner, given, table);
   const database = new PostgresPool(`${owner}: option pool`, pool, retryMs);
   const databaseOf = (lost) => new PostgresDatabase(database, lost);

@@ -3,7 +3,7 @@
 
 const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
-const { checkOptions } = require("../options.js");
+const { anything, checkOptions } = require("../options.js");
 const { Shapes } = require("../shapes/index.js");
 
 function countTokens(input, options) {
@@ -30,8 +30,6 @@ function sumOf(sizes) {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Any value, which is checked where it is used. */
-const anything = { allowed: "", accepts: () => true };
 const COUNT_OPTIONS = { encoding: [undefined, anything], model: [undefined, anything] };
 
 /** The native side's number of the encoding options ask for; undefined is cl100k_base. */
