@@ -2,18 +2,43 @@
 "use strict";
 
 const { noteOf, summaryText, withNotes, wordsOf } = require("./digest.js");
-const { lettable, withGroups } = require("./groups.js");
 const { checkMessage, newId } = require("./message.js");
+const { groupStarts, withCalls } = require("../shapes/groups.js");
+const { callsIn, isResult } = require("../shapes/text.js");
 
 /** Messages that a compression keeps besides the newest: the prompt and the summary. */
 const ROOM = 2;
+/** Smallest number of messages worth a summary. One could be the last summary itself. */
+const MIN_LET_GO = 2;
 
 const messagesOf = (rows) => rows.map(({ message }) => message);
 
-/** Returns the rows that a compression replaces. */
+/**
+ * Returns the rows that a compression replaces, oldest first. It keeps the first system message, the newest messages with their
+ * calls, and a call whose results can still come.
+ */
 function lettableRows({ rows }, { maxMessages, maxCompressedMessages }) {
   const keep = Math.max(0, Math.min(maxCompressedMessages, maxMessages - ROOM));
-  return lettable(messagesOf(rows), keep).map((index) => rows[index]);
+  const messages = messagesOf(rows);
+  const starts = groupStarts(messages);
+  const open = openCall(messages, starts, keep);
+  const start = Math.min(withCalls(starts, Math.max(0, messages.length - keep)), open);
+  const prompt = messages.findIndex(({ role }) => role === "system");
+  const lettable = rows.slice(0, start).filter((_, index) => index !== prompt);
+  return lettable.length < MIN_LET_GO ? [] : lettable;
+}
+
+/** Returns the index of the newest assistant message if it waits for results: no user message and few others came since. */
+function openCall(messages, starts, patience) {
+  const call = messages.findLastIndex(({ role }) => role === "assistant");
+  if (call < 0) return messages.length;
+  const later = messages.slice(call + 1);
+  const answers = later.filter(
+    (message, index) => isResult(message) && starts[call + 1 + index] === call,
+  ).length;
+  const hasEnded =
+    later.some(({ role }) => role === "user") || later.length - answers > Math.max(patience, MIN_LET_GO);
+  return answers < callsIn(messages[call]).length && !hasEnded ? call : messages.length;
 }
 
 /**
@@ -56,8 +81,9 @@ function forget(session, wanted, language) {
   const { summary, digest, ...state } = session.state;
   const { notes } = session;
   const rows = [...notes, ...session.rows];
-  const indices = [...rows.keys()].filter((index) => wanted.has(rows[index].id));
-  const deleted = withGroups(messagesOf(rows), indices).map((index) => rows[index].id);
+  const starts = groupStarts(messagesOf(rows));
+  const groups = new Set(starts.filter((_, index) => wanted.has(rows[index].id)));
+  const deleted = rows.filter((_, index) => groups.has(starts[index])).map(({ id }) => id);
   for (const id of deleted) session.remove(id);
   const isGone = deleted.includes(summary);
   if (isGone) for (const { id } of notes) session.remove(id);

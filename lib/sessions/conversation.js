@@ -12,34 +12,28 @@ const { callsIn, plainText } = require("../shapes/text.js");
 
 /** Returns an AgentMessage in provider-neutral form; undefined for one that a model never sees. */
 function fromAgentMessage(message) {
-  const neutral = neutralForm(message);
-  if (neutral === undefined) return undefined;
-  const { timestamp } = message;
+  const neutral = neutralForm(message ?? {});
+  const { timestamp } = message ?? {};
   const isDate = typeof timestamp === "number" && Math.abs(timestamp) <= MAX_TIME_MS;
-  return isDate ? { ...neutral, timestamp: new Date(timestamp).toISOString() } : neutral;
+  return neutral && isDate ? { ...neutral, timestamp: new Date(timestamp).toISOString() } : neutral;
 }
 
 function neutralForm(message) {
-  const said = saidOf(message?.content);
-  switch (message?.role) {
-    case "system":
-      return { role: "system", content: systemText(message, true), ...agentFieldsOf(message) };
-    case "user":
-      return { role: "user", ...said };
-    case "assistant": {
-      // Nobody runs the calls of a failed answer.
-      const toolCalls = UNSENT_STOP_REASONS.has(message.stopReason) ? [] : agentCalls(message.content);
-      if (said.content === "" && toolCalls.length === 0) return undefined;
-      return { role: "assistant", content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
-    }
-    case "toolResult":
-      return { role: "tool", ...said, toolCallId: message.toolCallId, isError: message.isError === true };
-    case "compactionSummary":
-    case "branchSummary":
-      return { role: "user", content: String(message.summary ?? "") };
-    default:
-      return undefined;
-  }
+  const { role, content, stopReason, toolCallId, isError, summary } = message;
+  const said = saidOf(content);
+  if (role === "system") return { role, content: systemText(message, true), ...agentFieldsOf(message) };
+  if (role === "user") return { role, ...said };
+  if (role === "toolResult") return { role: "tool", ...said, toolCallId, isError: isError === true };
+  if (role === "compactionSummary" || role === "branchSummary")
+    return { role: "user", content: String(summary ?? "") };
+  // Nobody runs the calls of a failed answer.
+  const toolCalls = UNSENT_STOP_REASONS.has(stopReason) ? [] : callsIn({ content }).map(neutralCall);
+  if (role !== "assistant" || (said.content === "" && toolCalls.length === 0)) return undefined;
+  return { role, content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
+}
+
+function neutralCall({ id, name, arguments: given, argumentsText }) {
+  return { id, name, arguments: argumentsText ?? given };
 }
 
 /** Returns the text of a content, with its blocks if it has images. */
@@ -52,14 +46,6 @@ function saidOf(content) {
 function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
   if ([sections, toolsAdded, toolsRemoved].every((field) => field === undefined)) return {};
   return { agentFields: { content, sections, toolsAdded, toolsRemoved } };
-}
-
-function agentCalls(content) {
-  return callsIn({ content }).map(({ id, name, arguments: given, argumentsText }) => ({
-    id,
-    name,
-    arguments: argumentsText ?? given,
-  }));
 }
 
 /**
