@@ -237,7 +237,19 @@ test("count follows patterns into folders, and prints names that move no cursor"
   else
     assert.match(counted.stderr, /^.+\*\.mjs: Node [\d.]+ takes file names only; patterns need Node 22\.\n$/);
   const odd = fileOf("\u001b[2Jodd\n.txt", "hello world");
-  for (const { stdout, stderr } of [run(["count", odd]), run(["count", `${odd}\u0007`])])
+  const names = sessionWithTools(12).map((message) =>
+    message.toolName ? { ...message, toolName: "\u001b[2Jread\r" } : message,
+  );
+  const session = asPiFile(names).replace('{"type":"session"', '{"type":"session","version":"\\u001b[2J"');
+  const cut = ["--schedule", "everyCall", fileOf("names.jsonl", session)];
+  const explained = run(["explain", ...cut]);
+  assert.match(explained.stdout, /^format|^#3 toolResult \[2Jread +1 +summarize/m);
+  for (const { stdout, stderr } of [
+    run(["count", odd]),
+    run(["count", `${odd}\u0007`]),
+    explained,
+    run(["replay", ...cut]),
+  ])
     assert.deepEqual(controlsIn(stdout + stderr), []);
 });
 

@@ -6,7 +6,6 @@ import { percent, some, times, whole } from "./numbers.mjs";
 import { price } from "./options.mjs";
 import { load } from "./session.mjs";
 import { figureList, textTable } from "./table.mjs";
-import { printable } from "./text.mjs";
 
 /** Most rows of a table that are printed; `--json` has them all. */
 const MOST_ROWS = 20;
@@ -43,7 +42,7 @@ function figuresOf(path, { format, length, times: { warmedAt, coldAt } }, ledger
   const share = (value) => `${(100 * value).toFixed(2)} %`;
   const within = `median ${share(predicted.median)}, p95 ${share(predicted.p95)}`;
   const lines = [
-    ["session", printable(path)],
+    ["session", path],
     ["format", `${format}, ${some(length, "message")}`],
     ["model calls", whole(calls)],
     unreportedCalls > 0 && ["  without a usage", whole(unreportedCalls)],

@@ -76,6 +76,6 @@ function tableOf(files, total) {
   const rows = files.concat(files.length > 1 ? { file: "total", tokens: total, bytes } : []);
   return textTable(
     ["file", "tokens", "bytes"],
-    rows.map(({ file, ...sizes }) => [printable(file), whole(sizes.tokens), whole(sizes.bytes)]),
+    rows.map(({ file, ...sizes }) => [file, whole(sizes.tokens), whole(sizes.bytes)]),
   );
 }

@@ -7,7 +7,6 @@ import { change, shared, some, whole } from "./numbers.mjs";
 import { wholeNumber } from "./options.mjs";
 import { load } from "./session.mjs";
 import { figureList, textTable } from "./table.mjs";
-import { printable } from "./text.mjs";
 
 export const explain = {
   own: { call: wholeNumber },
@@ -44,7 +43,7 @@ function textOf(
 ) {
   const size = `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)})`;
   const figures = figureList([
-    ["session", printable(session)],
+    ["session", session],
     ["call", whole(call)],
     ["messages", whole(messages)],
     ["tokens", `${size}, as the provider counts, estimated`],

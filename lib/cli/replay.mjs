@@ -13,6 +13,7 @@ import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs
 import { runOf, summaryOf } from "./report/run.mjs";
 import { headOf, load } from "./session.mjs";
 import { figureList, screenColumns } from "./table.mjs";
+import { printable } from "./text.mjs";
 
 const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
@@ -60,7 +61,7 @@ export const replay = {
       await page?.write(async () => reportHtml(await reportData({ ...shown, ...setting, session, run })));
       others.stop();
       const summary = summaryOf(run, setting);
-      const where = page === undefined ? "" : `\n\nThe report is in ${html}; open it in any browser.`;
+      const where = page === undefined ? "" : `\n\nThe report is in ${printable(html)}; open it in any browser.`;
       return {
         document: { ...told, oddCalls, calls: run.reports, summary },
         text: `\n${closingText(session, summary)}${where}`,

@@ -32,7 +32,7 @@ export async function load([given]) {
 export function headOf(path, { format, length, calls }) {
   const size = `${some(length, "message")}, ${some(calls.length, "model call")}`;
   return [
-    ["session", printable(path)],
+    ["session", path],
     ["format", `${format}, ${size}`],
   ];
 }

@@ -1,7 +1,7 @@
 // Tables for the terminal. The first column is to the left, numbers to the right, headings bold where the terminal has colours.
 
 import { styleText } from "node:util";
-import { columnsOf, padded, USUAL_COLUMNS, wrapped } from "./text.mjs";
+import { columnsOf, padded, printable, USUAL_COLUMNS, wrapped } from "./text.mjs";
 
 /** Text is not wrapped narrower than this; the line gets longer instead. */
 const LEAST_PROSE = 24;
@@ -19,7 +19,9 @@ export function textTable(heads, rows, { hasProse = false, columns } = {}) {
 /** Titles to the left, what they say to the right, wrapped below itself. */
 export const figureList = (lines) => aligned(lines, true).join("\n");
 
-function aligned(rows, hasProse, columns = screenColumns()) {
+/** Cells may come from a recording: nothing in them moves the cursor. */
+function aligned(given, hasProse, columns = screenColumns()) {
+  const rows = given.map((cells) => cells.map(printable));
   const widths = rows[0].map((_, i) => Math.max(...rows.map((cells) => columnsOf(cells[i]))));
   if (hasProse) widths.pop();
   return rows.map((cells) => {
