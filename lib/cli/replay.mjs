@@ -61,7 +61,8 @@ export const replay = {
       await page?.write(async () => reportHtml(await reportData({ ...shown, ...setting, session, run })));
       others.stop();
       const summary = summaryOf(run, setting);
-      const where = page === undefined ? "" : `\n\nThe report is in ${printable(html)}; open it in any browser.`;
+      const where =
+        page === undefined ? "" : `\n\nThe report is in ${printable(html)}; open it in any browser.`;
       return {
         document: { ...told, oddCalls, calls: run.reports, summary },
         text: `\n${closingText(session, summary)}${where}`,

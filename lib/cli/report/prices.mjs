@@ -2,6 +2,7 @@
 // tokens are weighed by the ratios of the model's family, and nothing is in dollars.
 
 import prices from "../../bill/prices.js";
+import { whole } from "../numbers.mjs";
 
 const { Prices, countsOf, familyOf, PER_MILLION } = prices;
 const WORDS = {
@@ -65,7 +66,7 @@ export function pricesText({ unit, source, input, read, write }) {
 
 /** A cost as it is printed. */
 export function costText(cost, { unit }) {
-  return unit === "dollars" ? `$${cost.toFixed(2)}` : `${Math.round(cost).toLocaleString("en-US")} tokens`;
+  return unit === "dollars" ? `$${cost.toFixed(2)}` : `${whole(cost)} tokens`;
 }
 
 /** Prices as the hook's option takes them, relative to input. */
