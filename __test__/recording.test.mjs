@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { readLines } from "../lib/cli/recording/lines.mjs";
+import { sessionManager } from "./coding-agent/pi.mjs";
 
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 const TIME = "2026-01-01T00:00:01.000Z";
@@ -83,6 +84,10 @@ const CASES = {
       listed("c"),
     ],
     ["compactionSummary:S", "user:b", "user:c"],
+  ],
+  "pi's version 1 keeps nothing from a line that holds no entry": [
+    [{ type: "session", id: "s" }, listed("a"), { type: "compaction", summary: "S", firstKeptEntryIndex: 0 }],
+    ["compactionSummary:S"],
   ],
   "pi's old role is renamed": [
     [{ type: "session", version: 2 }, said("a", null, "h", "hookMessage")],
@@ -349,15 +354,48 @@ test("a file is the same in chunks of any size, broken UTF-8 and all", async () 
   }
 });
 
-/** A line of a session without branches: a compaction, an edit or a message, by what was rolled. */
-function rolledLine([kind, at, other], index) {
-  const [id, parent] = [String(index), index === 0 ? null : String(index - 1)];
-  const target = String(at % (index + 1));
-  if (kind === 0) return entry("compaction", id, parent, { summary: `S${index}`, firstKeptEntryId: target });
-  const replacement = other % 3 > 0 ? { content: `edited by ${index}` } : null;
-  if (kind === 1) return entry("context_edit", id, parent, { targetId: target, replacement });
-  return said(id, parent, [text(id)], kind % 2 === 0 ? "user" : "assistant");
+/** An entry of a tree: what it is, where it hangs, and what it names are by what was rolled. */
+function rolledEntry([kind, at, other, third], index) {
+  const [id, target] = [String(index), String(other % (index + 1))];
+  const parent = index === 0 ? null : String(at % 3 > 0 ? index - 1 : other % index);
+  const systemMessage = third === 0 ? { role: "system", content: "P" } : undefined;
+  if (kind === 0)
+    return compacts(id, parent, {
+      summary: `S${id}`,
+      firstKeptEntryId: target,
+      tokensBefore: 1,
+      systemMessage,
+    });
+  if (kind === 1) return edits(id, parent, target, third % 3 > 0 ? { content: `edited by ${id}` } : null);
+  if (kind === 2) return entry("branch_summary", id, parent, { summary: `B${id}`, fromId: target });
+  if (kind === 3) return entry("custom_message", id, parent, { customType: "x", content: id, display: true });
+  return said(id, parent, [text(id)], ["system", "user", "assistant"][kind % 3]);
 }
+
+test("each call of a pi session has the context that pi itself builds", async () => {
+  const { buildSessionContext } = await sessionManager();
+  // pi edits what was said, and nothing else.
+  const isSaid = ({ type, message }) => type === "custom_message" || (message && message.role !== "system");
+  const asAllowed = (each, _, all) =>
+    each.targetId === undefined || isSaid(all[each.targetId]) ? each : entry("label", each.id, each.parentId);
+  const roll = fc.tuple(fc.nat(12), fc.nat(40), fc.nat(40), fc.nat(5));
+  const property = fc.asyncProperty(fc.array(roll, { minLength: 1, maxLength: 20 }), async (rolls) => {
+    const entries = rolls.map(rolledEntry).map(asAllowed);
+    const told = (list) =>
+      JSON.stringify(list.map(({ role, content, summary }) => [role, content ?? summary]));
+    const recording = await read(HEADER, ...entries);
+    assert.equal(told(recording.messages), told(buildSessionContext(entries).messages));
+    for (const call of recording.calls) {
+      const [{ text: id }] = recording.message(call.at).content;
+      const { parentId } = entries.find((each) => each.id === id);
+      assert.equal(
+        told(recording.messagesBefore(call)),
+        told(buildSessionContext(entries, parentId).messages),
+      );
+    }
+  });
+  await fc.assert(property, { numRuns: 500 });
+});
 
 /** A line with the fields that the recorders write, and anything in them. */
 const oddLine = (() => {
@@ -417,31 +455,13 @@ const oddLine = (() => {
   );
 })();
 
-test("any lines are survived, and each pi call has the context it was made with", async () => {
-  const kinds = fc.array(fc.tuple(fc.nat(7), fc.nat(40), fc.nat(5)), { minLength: 1, maxLength: 20 });
-  await fc.assert(
-    fc.asyncProperty(kinds, async (rolls) => {
-      const lines = [HEADER, ...rolls.map(rolledLine)];
-      const recording = await read(...lines);
-      const answers = lines.flatMap(({ message }, at) => (message?.role === "assistant" ? [at] : []));
-      const contexts = await Promise.all(
-        answers.map(async (at) => contextOf(await read(...lines.slice(0, at)))),
-      );
-      assert.deepEqual(
-        recording.calls.map((call) => recording.messagesBefore(call)),
-        contexts.filter(({ length }) => length > 0),
-      );
-    }),
-    { numRuns: 200 },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof(fc.json(), fc.string(), oddLine)), async (lines) => {
-      const { messages, problems } = await read(...lines);
-      assert.ok(messages.every(({ role }) => typeof role === "string"));
-      assert.ok(problems.every(({ message }) => message.endsWith(".")));
-    }),
-    { numRuns: 1000 },
-  );
+test("any lines are survived", async () => {
+  const property = fc.asyncProperty(fc.array(fc.oneof(fc.json(), fc.string(), oddLine)), async (lines) => {
+    const { messages, problems } = await read(...lines);
+    assert.ok(messages.every(({ role }) => typeof role === "string"));
+    assert.ok(problems.every(({ message }) => message.endsWith(".")));
+  });
+  await fc.assert(property, { numRuns: 1000 });
 });
 
 test("the recorded example is read whole", async () => {

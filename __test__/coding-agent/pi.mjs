@@ -12,3 +12,7 @@ export const piScripts = {
   "0.74.2": new URL("node_modules/@earendil-works/pi-coding-agent/dist/cli.js", import.meta.url),
   "1.5.2": new URL("node_modules/pi-coding-agent-1.5/dist/bundle/cli.js", import.meta.url),
 };
+
+/** What pi 1.5.2 builds of a session file; unlike the whole of it, it loads on every Node. */
+export const sessionManager = () =>
+  import(new URL("node_modules/pi-coding-agent-1.5/dist/core/session-manager.js", import.meta.url).href);

@@ -25,7 +25,7 @@ export const pi = {
       if (compaction === undefined) return { ...entry, at };
       const { head, firstId, firstLine } = compaction;
       const first = typeof firstId === "string" ? path.find(({ id }) => id === firstId) : nodes[firstLine];
-      const from = path.includes(first) ? path.indexOf(first) : Infinity;
+      const from = path.includes(first) && !isHeader(first.line) ? path.indexOf(first) : Infinity;
       // The checkpoint in the compaction has folded the system messages in.
       const keeps = (earlier) => earlier.at >= from && earlier.message.role !== "system";
       return { compaction: { head, keeps } };

@@ -24,18 +24,22 @@ export class Recording {
     this.format = format;
     this.unplayed = { "on abandoned branches": abandoned, "made by sub-agents": subAgents };
     this.times = times;
+    const known = [];
     let context = [];
     for (const step of steps) {
       const { message, target, replace, compaction } = step;
-      const edited = target && context.find(({ id }) => id === target);
-      if (message !== undefined) context.push({ ...step, number: this.#say(message) });
-      else if (edited !== undefined) {
+      const edited = target && known.find(({ id }) => id === target);
+      if (message !== undefined) {
+        const said = { ...step, number: this.#say(message) };
+        known.push(said);
+        context.push(said);
+      } else if (edited !== undefined) {
         const replacement = replace(edited.message);
         edited.number = replacement && this.#add(replacement);
         this.#cut("edit", context);
       } else if (compaction !== undefined) {
         const head = compaction.head.map((each) => ({ number: this.#add(each) }));
-        context = head.concat(context.filter(compaction.keeps));
+        context = head.concat(known.filter(compaction.keeps));
         this.#cut("compaction", context);
       }
     }
