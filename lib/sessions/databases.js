@@ -39,23 +39,25 @@ class Database {
 
 class SqliteDatabase extends Database {
   #handle;
-  #run;
   #store;
 
   constructor(handle, lost) {
     super();
     this.#handle = new SqliteHandle("ContextManager: option database", handle);
-    this.#run = (sql, values) => this.#handle.run(sql, values);
-    this.#store = new SqlStore(this.#run, lost);
-    this.#withTables(() => finishNow(checkTables(this.#run)));
+    this.#store = new SqlStore(lost);
+    this.#withTables(() => this.#finish(checkTables()));
   }
 
   read(_, ask) {
-    return this.#withTables(() => finishNow(ask(this.#store)));
+    return this.#withTables(() => this.#finish(ask(this.#store)));
   }
 
   write(_, ask) {
-    return this.#withTables(() => this.#handle.atomically(() => finishNow(ask(this.#store))));
+    return this.#withTables(() => this.#handle.atomically(() => this.#finish(ask(this.#store))));
+  }
+
+  #finish(steps) {
+    return finishNow(steps, ([sql, values]) => this.#handle.run(sql, values));
   }
 
   /** Creates missing tables: a host may have rolled back the transaction that created them. */
@@ -64,7 +66,7 @@ class SqliteDatabase extends Database {
       return work();
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      this.#handle.atomically(() => finishNow(makeTables(this.#run)));
+      this.#handle.atomically(() => this.#finish(makeTables()));
       return work();
     }
   }
@@ -72,7 +74,7 @@ class SqliteDatabase extends Database {
 
 class PostgresDatabase extends Database {
   #pool;
-  #lost;
+  #store;
   #ready;
   /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
   #writes = new Map();
@@ -80,7 +82,7 @@ class PostgresDatabase extends Database {
   constructor(pool, lost) {
     super();
     this.#pool = pool;
-    this.#lost = lost;
+    this.#store = new SqlStore(lost);
   }
 
   async read(key, ask) {
@@ -108,20 +110,22 @@ class PostgresDatabase extends Database {
   }
 
   #steps(ask) {
-    return (query) => finishLater(ask(new SqlStore(query, this.#lost)));
+    return (query) => finishWith(query, ask(this.#store));
   }
 
   async #makeTables() {
     try {
-      await this.#pool.read((query) => finishLater(checkTables(query, true)));
+      await this.#pool.read((query) => finishWith(query, checkTables(true)));
     } catch (error) {
       if (!isTableMissing(error)) throw error;
       await this.#pool.transaction(async (query) => {
         await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-        await finishLater(makeTables(query));
+        await finishWith(query, makeTables());
       });
     }
   }
 }
+
+const finishWith = (query, steps) => finishLater(steps, ([sql, values]) => query(sql, values));
 
 module.exports = { PostgresDatabase, SqliteDatabase };

@@ -12,7 +12,7 @@ const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } 
 const { pairsPrompt } = require("./prompts.js");
 const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
 const { finishLater, finishNow } = require("./steps.js");
-const { callSummarizer } = require("./summarizer.js");
+const { callSummarizer, summarizeError } = require("./summarizer.js");
 const { plainText } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
@@ -70,7 +70,7 @@ class RollingMemory {
   needsContextSummarization(messages, pendingUserMessage) {
     checkMessages("needsContextSummarization", messages);
     const list = withQuestion(messages, pendingUserMessage);
-    return this.#verdict(finishNow(this.#measure(list, countTokens)).tokens, pendingUserMessage);
+    return this.#verdict(finishNow(this.#measure(list), countTokens).tokens, pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -113,7 +113,7 @@ class RollingMemory {
     try {
       messages = this.#sinceLast(given);
       const list = withQuestion(messages, question);
-      const { beside, tokens } = await finishLater(this.#measure(list, countTokensAsync));
+      const { beside, tokens } = await finishLater(this.#measure(list), countTokensAsync);
       this.#beside = beside;
       const isTime = this.#verdict(tokens, question).needed && !signal?.aborted;
       if (isTime) rolled = await this.#roll(messages, question, signal);
@@ -136,15 +136,15 @@ class RollingMemory {
   }
 
   /**
-   * Returns the tokens of a request, and those that its report tells beside the messages, for the next conversation. `count` counts
-   * messages at once or returns a promise.
+   * Returns the tokens of a request, and those that its report tells beside the messages, for the next conversation. Yields
+   * messages and resumes with their count.
    */
-  *#measure(messages, count) {
+  *#measure(messages) {
     const [reported, since] = partedByReport(messages);
-    const counted = yield count(reported);
+    const counted = yield reported;
     const report = reported.at(-1)?.usage;
     const beside = report === undefined ? this.#beside : Math.max(0, report.totalTokens - counted);
-    return { beside, tokens: counted + (yield count(since)) + this.#overhead(beside) };
+    return { beside, tokens: counted + (yield since) + this.#overhead(beside) };
   }
 
   /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
@@ -234,7 +234,10 @@ class RollingMemory {
     const { text, failure } = await callSummarizer(summarize, conversation, prompt, { timeoutMs, signal });
     if (signal?.aborted) return [];
     const { pairs, isCut } = readPairs(text ?? "");
-    const reason = failure ?? (pairs.length === 0 && text !== undefined ? noPairs() : undefined);
+    const holdsNone = text !== undefined && pairs.length === 0;
+    const reason = holdsNone
+      ? summarizeError("the summariser's answer holds no question and answer")
+      : failure;
     if (reason !== undefined) this.#notices.failedAt("summarizeFailed", reason);
     // A cut answer covers the first rounds only. A complete one covers all.
     const unsummarised = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
@@ -278,12 +281,6 @@ class RollingMemory {
   #remember(pairs) {
     if (pairs.length > 0) this.#history = mergePairs(this.#history, pairs, this.#options.maxPairs);
   }
-}
-
-function noPairs() {
-  return Object.assign(new Error("the summariser's answer holds no pair of question and answer"), {
-    code: "ERR_SUMMARIZE",
-  });
 }
 
 /** Returns a user message of a text or of blocks, dated now: usage reported before it says nothing about the new prompt. */

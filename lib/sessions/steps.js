@@ -1,19 +1,19 @@
-// Runs a generator whose steps are values, or promises of values.
+// Runs a generator. Each step resumes with `answer(step)`, by default with the step itself.
 "use strict";
 
-/** Runs a generator of values to the end. */
-function finishNow(steps) {
+const itself = (step) => step;
+
+/** Runs a generator to the end at once. */
+function finishNow(steps, answer = itself) {
   let step = steps.next();
-  while (!step.done) step = steps.next(step.value);
+  while (!step.done) step = steps.next(answer(step.value));
   return step.value;
 }
 
-/** Runs a generator to the end and awaits each step. */
-async function finishLater(steps) {
-  const goOn = (value) => steps.next(value);
-  const fail = (error) => steps.throw(error);
+/** Runs a generator to the end and awaits each answer. */
+async function finishLater(steps, answer = itself) {
   let step = steps.next();
-  while (!step.done) step = await Promise.resolve(step.value).then(goOn, fail);
+  while (!step.done) step = steps.next(await answer(step.value));
   return step.value;
 }
 

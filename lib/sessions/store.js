@@ -1,5 +1,5 @@
 // The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The methods of the
-// SQL store are generators whose steps are the driver's answers.
+// SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
 "use strict";
 
 const { written } = require("../shapes/calls.js");
@@ -43,36 +43,34 @@ const SQL = {
 const now = () => new Date().toISOString();
 
 /** Checks the version and the columns of the tables. Reads no session. A user without the right to write checks reads only. */
-function* checkTables(run, onlyReads = false) {
-  const [row] = yield run("SELECT version FROM strata_meta", []);
+function* checkTables(onlyReads = false) {
+  const [row] = yield ["SELECT version FROM strata_meta", []];
   if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
   if (Number(row.version) !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
   const statements = Object.values(SQL).filter((sql) => !onlyReads || sql.startsWith("SELECT"));
-  for (const sql of statements) yield run(`EXPLAIN ${sql}`, sql.match(/\?/g)?.fill(null) ?? []);
+  for (const sql of statements) yield [`EXPLAIN ${sql}`, sql.match(/\?/g)?.fill(null) ?? []];
 }
 
-function* makeTables(run) {
-  for (const sql of TABLES) yield run(sql, []);
-  yield* checkTables(run);
+function* makeTables() {
+  for (const sql of TABLES) yield [sql, []];
+  yield* checkTables();
 }
 
 class SqlStore {
-  #run;
   #lost;
 
-  /** `run(sql, values)` returns rows or a promise of them. `lost({ key, id, error })` reports an unreadable row. */
-  constructor(run, lost) {
-    this.#run = run;
+  /** `lost({ key, id, error })` reports an unreadable row. */
+  constructor(lost) {
     this.#lost = lost;
   }
 
   /** Returns the session with its messages; undefined if there is none. */
   *find(key) {
-    return yield* this.#session(yield this.#run(SQL.find, [key]));
+    return yield* this.#session(yield [SQL.find, [key]]);
   }
 
   *list() {
-    const rows = yield this.#run(SQL.list, []);
+    const rows = yield [SQL.list, []];
     return rows.map((row) => ({ ...this.#fields(row), messages: Number(row.messages) }));
   }
 
@@ -81,8 +79,8 @@ class SqlStore {
    * and returns `change(session)`.
    */
   *add(key, state, message, max, change) {
-    yield this.#run(SQL.open, [key, written(state), now(), now()]);
-    const [size] = yield this.#run(SQL.size, [key, key, message.id, key]);
+    yield [SQL.open, [key, written(state), now(), now()]];
+    const [size] = yield [SQL.size, [key, key, message.id, key]];
     if (Number(size.known) > 0) return undefined;
     const messages = Number(size.messages);
     const last = Math.max(Number(size.last ?? 0), -Number(size.first ?? 0));
@@ -95,31 +93,32 @@ class SqlStore {
    * returns undefined.
    */
   *change(key, state, change, withNotes = false) {
-    const made = state && [key, written(state), now(), now()];
-    const rows = yield made ? this.#run(SQL.open, made) : this.#run(SQL.touch, [now(), key]);
+    const rows = yield state === undefined
+      ? [SQL.touch, [now(), key]]
+      : [SQL.open, [key, written(state), now(), now()]];
     const session = yield* this.#session(rows, withNotes);
     if (session === undefined) return undefined;
     const result = change(session);
     for (const row of session.changes) yield* this.#put(key, row);
-    yield this.#run(SQL.save, [written(session.state), key]);
+    yield [SQL.save, [written(session.state), key]];
     return result;
   }
 
   *clear(key) {
-    yield this.#run(SQL.clear, [key]);
-    yield this.#run(SQL.clearMessages, [key]);
+    yield [SQL.clear, [key]];
+    yield [SQL.clearMessages, [key]];
   }
 
   /** Writes a row, or removes the row of an id. */
   *#put(key, { position, id, message }) {
-    if (message === undefined) yield this.#run(SQL.remove, [key, id]);
-    else yield this.#run(SQL.put, [key, position, id, written(message)]);
+    if (message === undefined) yield [SQL.remove, [key, id]];
+    else yield [SQL.put, [key, position, id, written(message)]];
   }
 
   *#session([row], withNotes = false) {
     if (row === undefined) return undefined;
     const key = row.session_id;
-    const rows = yield this.#run(withNotes ? SQL.all : SQL.messages, [key]);
+    const rows = yield [withNotes ? SQL.all : SQL.messages, [key]];
     const readable = rows.flatMap(({ position, id, body }) => {
       const message = this.#value(key, id, body, position < 0 ? "role" : "content");
       return message === undefined ? [] : [{ position: Number(position), id, message }];

@@ -50,8 +50,10 @@ async function answerOf(summarize, messages, request) {
   return summarize.callAI(request.prompt, provider, false);
 }
 
-function failed(message, cause) {
-  return { failure: Object.assign(new Error(message, { cause }), { code: "ERR_SUMMARIZE" }) };
+const failed = (message, cause) => ({ failure: summarizeError(message, cause) });
+
+function summarizeError(message, cause) {
+  return Object.assign(new Error(message, { cause }), { code: "ERR_SUMMARIZE" });
 }
 
-module.exports = { MAX_TOKENS, callSummarizer };
+module.exports = { MAX_TOKENS, callSummarizer, summarizeError };
