@@ -17,6 +17,8 @@ const NEEDED = { history: ["id", "chat_id", "role", "text"], events: ["payload"]
 const MAX_CHAT_ID_CHARS = 256;
 /** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
 const MOST_SECONDS = 1e11;
+/** A time as SQLite, Python and JavaScript write it: its separator, fraction and zone differ. */
+const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
@@ -153,7 +155,7 @@ class StoredHistory {
 
 const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
-/** Returns the current time in the form of another: a Date, seconds, milliseconds, SQLite's text, else ISO 8601. */
+/** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
 function timeLike(time) {
   const now = new Date();
   if (time instanceof Date) return now;
@@ -161,8 +163,10 @@ function timeLike(time) {
     const isSeconds = Math.abs(Number(time)) <= MOST_SECONDS;
     return BigInt(isSeconds ? Math.floor(now.getTime() / 1000) : now.getTime());
   }
-  const isSqlite = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(time);
-  return isSqlite ? now.toISOString().slice(0, 19).replace("T", " ") : now.toISOString();
+  const [, separator, fraction = "", zone = ""] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
+  const [date, clock] = now.toISOString().slice(0, -1).split("T");
+  const digits = clock.slice(8).padEnd(fraction.length, "0").slice(0, fraction.length);
+  return `${date}${separator}${clock.slice(0, 8)}${digits}${zone}`;
 }
 
 class SqliteProvider extends StoredHistory {
