@@ -82,6 +82,17 @@ test("what cannot be sent is not made: orphan results, a summary at the beginnin
   }
 });
 
+test("what pi sends in other roles comes in as the user's words", () => {
+  const note = { role: "custom", customType: "note", content: [{ type: "text", text: "a note" }] };
+  const run = { role: "bashExecution", command: "ls", output: "a.md" };
+  const summary = { role: "branchSummary", summary: "before" };
+  assert.deepEqual(
+    [note, { ...note, content: "a note" }, run, summary].map(fromAgentMessage),
+    ["a note", "a note", "$ ls\na.md", "before"].map(user),
+  );
+  assert.equal(fromAgentMessage({ ...run, excludeFromContext: true }), undefined);
+});
+
 test("a session that is compressed while an agent works stays whole, and the agent can go on from it", async () => {
   const read = (path) => ({ name: "read", arguments: { path, limit: 3 } });
   const steps = Array.from({ length: 60 }, (_, n) => ({

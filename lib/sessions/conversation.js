@@ -7,8 +7,11 @@ const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
 const { UNKNOWN, readCall, written } = require("../shapes/calls.js");
 const { MAX_TIME_MS, isBlock } = require("./message.js");
-const { systemText } = require("../shapes/openai_parts.js");
+const { otherText, systemText } = require("../shapes/openai_parts.js");
 const { callsIn, plainText } = require("../shapes/text.js");
+
+/** Other roles of pi's, which it sends as the user's words. */
+const SENT_AS_USER = new Set(["compactionSummary", "branchSummary", "custom", "bashExecution"]);
 
 /** Returns an AgentMessage in provider-neutral form; undefined for one that a model never sees. */
 function fromAgentMessage(message) {
@@ -19,13 +22,15 @@ function fromAgentMessage(message) {
 }
 
 function neutralForm(message) {
-  const { role, content, stopReason, toolCallId, isError, summary } = message;
+  const { role, content, stopReason, toolCallId, isError, excludeFromContext } = message;
   const said = saidOf(content);
   if (role === "system") return { role, content: systemText(message, true), ...agentFieldsOf(message) };
   if (role === "user") return { role, ...said };
   if (role === "toolResult") return { role: "tool", ...said, toolCallId, isError: isError === true };
-  if (role === "compactionSummary" || role === "branchSummary")
-    return { role: "user", content: String(summary ?? "") };
+  if (SENT_AS_USER.has(role)) {
+    const others = { ...said, content: otherText(message) ?? said.content };
+    return others.content === "" || excludeFromContext === true ? undefined : { role: "user", ...others };
+  }
   // Nobody runs the calls of a failed answer.
   const toolCalls = UNSENT_STOP_REASONS.has(stopReason) ? [] : callsIn({ content }).map(neutralCall);
   if (role !== "assistant" || (said.content === "" && toolCalls.length === 0)) return undefined;

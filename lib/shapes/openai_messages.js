@@ -67,16 +67,10 @@ function toOpenAI(message, isLeading) {
   }
   const content = mediaIn(said).length > 0 ? toParts(said) : text;
   if (role !== "assistant")
-    return { role: "user", content: role === "user" ? content : (otherText(message) ?? content) };
+    return { role: "user", content: role === "user" ? content : (openai.otherText(message) ?? content) };
   const calls = callsIn(message).map(openai.toOpenAICall);
   if (calls.length === 0) return { role, content };
   return { role, content: content === "" ? null : content, tool_calls: calls };
-}
-
-/** Returns the text of pi's summaries and commands; undefined for a host's own roles. */
-function otherText({ summary, command, output }) {
-  if (summary !== undefined) return String(summary);
-  return command === undefined ? undefined : `$ ${command}\n${output ?? ""}`;
 }
 
 /** Returns the kept OpenAI message, with the changes made since; undefined if none was kept. */

@@ -99,4 +99,19 @@ function systemText({ content, sections }, isLeading) {
   return [text, ...named].filter((part) => part !== "").join("\n\n");
 }
 
-module.exports = { contentOf, fromOpenAICall, fromParts, isMedia, systemText, toOpenAICall, toParts };
+/** Returns the text of pi's summaries and commands; undefined for a host's own roles. */
+function otherText({ summary, command, output }) {
+  if (summary !== undefined) return String(summary);
+  return command === undefined ? undefined : `$ ${command}\n${output ?? ""}`;
+}
+
+module.exports = {
+  contentOf,
+  otherText,
+  fromOpenAICall,
+  fromParts,
+  isMedia,
+  systemText,
+  toOpenAICall,
+  toParts,
+};
