@@ -60,7 +60,8 @@ const seed = {
   },
   write(message, standIns, isOwn) {
     if (Array.isArray(message.toolResults)) return writeSeedResults(message, standIns, isOwn);
-    const fields = ["content", "blocks"].filter((name) => typeof message[name]?.at === "function");
+    const isContent = (value) => typeof value === "string" || Array.isArray(value);
+    const fields = ["content", "blocks"].filter((name) => isContent(message[name]));
     const cut = fields.map((name) => [name, contentOf(message[name], standIns[0].content)]);
     return { ...message, ...Object.fromEntries(cut) };
   },
