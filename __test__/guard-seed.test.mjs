@@ -54,6 +54,12 @@ const ROUNDS = {
     { role: "tool", tool_call_id: `c${n}`, content: text },
     { role: "assistant", content: `answer ${n}` },
   ],
+  ollama: (n, content = WORDS) => [
+    { role: "user", content: `question ${n}` },
+    { role: "assistant", content: "", tool_calls: [{ function: { name: "read", arguments: { n } } }] },
+    { role: "tool", tool_name: "read", content },
+    { role: "assistant", content: `answer ${n}` },
+  ],
   anthropic: (n, text = WORDS) => [
     { role: "user", content: `question ${n}` },
     { role: "assistant", content: [{ type: "tool_use", id: `c${n}`, name: "read", input: { n } }] },
@@ -298,14 +304,20 @@ test("results of parallel calls, and what stands between a call and its result, 
 
 test("a shape that the guard does not know is a TypeError", () => {
   const options = { contextWindow: 8_000 };
-  const foreign = {
-    UIMessage: [{ id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
-    Gemini: [{ role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
-    LangChain: [{ content: "hi", _getType: () => "human" }],
-  };
-  for (const [name, messages] of Object.entries(foreign)) {
-    assert.throws(() => guardContext(messages, options), { name: "TypeError", message: new RegExp(name) });
-    assert.throws(() => countTokens(messages), { name: "TypeError", message: new RegExp(name) });
+  const foreign = [
+    ["UIMessage", { id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
+    ["UIMessage", { role: "assistant", content: "", toolInvocations: [{ toolName: "f", result: "hi" }] }],
+    ["Gemini", { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
+    ["Bedrock", { role: "user", content: [{ toolResult: { toolUseId: "1", content: [{ text: "hi" }] } }] }],
+    ["LangChain", { content: "hi", _getType: () => "human" }],
+    ["LangChain", { type: "human", data: { content: "hi" } }],
+    ["LangChain", { lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: "hi" } }],
+    ["session", { type: "message", message: { role: "user", content: "hi" } }],
+  ];
+  for (const [name, message] of foreign) {
+    const refused = { name: "TypeError", message: new RegExp(name) };
+    assert.throws(() => guardContext([message], options), refused);
+    assert.throws(() => countTokens([message]), refused);
   }
   for (const messages of ["text", [null], [7]])
     assert.throws(() => guardContext(messages, options), TypeError);

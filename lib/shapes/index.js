@@ -6,34 +6,37 @@ const aiSdk = require("./ai-sdk.js");
 const { anthropic, openai, pi, responses, seed } = require("./shapes.js");
 const { callsIn, isResult } = require("./text.js");
 
-const isFunction = (value) => typeof value === "function";
+const isObject = (value) => typeof value === "object" && value !== null;
 
-/** Shapes in the order in which they are asked. A text names a known shape that cannot be read. */
-const SHAPES = [
-  seed,
-  openai,
-  responses,
-  anthropic,
-  aiSdk,
-  {
-    unread: "UIMessage[] of the AI SDK (use convertToModelMessages)",
-    isMarked: ({ parts, role }) => Array.isArray(parts) && role !== "model",
-  },
-  { unread: "Gemini's contents", isMarked: ({ role, parts }) => role === "model" || Array.isArray(parts) },
-  {
-    unread: "LangChain's messages",
-    isMarked: ({ _getType, getType }) => isFunction(_getType) || isFunction(getType),
-  },
-  pi,
+/** Known shapes that cannot be read, with the mark of each. */
+const UNREAD = [
+  [
+    "UIMessage[] of the AI SDK (use convertToModelMessages)",
+    ({ role, parts, toolInvocations }) => role !== "model" && [parts, toolInvocations].some(Array.isArray),
+  ],
+  ["Gemini's contents", ({ role, parts }) => role === "model" || Array.isArray(parts)],
+  [
+    "Bedrock's Converse messages",
+    ({ content }) =>
+      Array.isArray(content) && content.some((part) => isObject(part?.toolUse ?? part?.toolResult)),
+  ],
+  [
+    "LangChain's messages",
+    ({ _getType, getType, lc, role, type, data }) =>
+      [_getType, getType].some((method) => typeof method === "function") ||
+      lc === 1 ||
+      (role === undefined && ["human", "ai", "system", "tool"].includes(type) && isObject(data)),
+  ],
+  ["entries of a session file (use their message)", ({ role, message }) => !role && message?.role],
 ];
+/** Shapes in the order in which they are asked. */
+const SHAPES = [seed, openai, responses, anthropic, aiSdk, pi];
 
 /** Returns the shape of a message; undefined for pi's own. Throws a TypeError for a known shape that cannot be read. */
 function shapeOf(message) {
-  const shape = SHAPES.find(({ isMarked }) => isMarked(message));
-  if (shape?.unread === undefined) return shape;
-  throw new TypeError(
-    `messages are ${shape.unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`,
-  );
+  const [unread] = UNREAD.find(([, isMarked]) => isMarked(message)) ?? [];
+  if (unread === undefined) return SHAPES.find(({ isMarked }) => isMarked(message));
+  throw new TypeError(`messages are ${unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`);
 }
 
 /** Reads lists into pi's shape and writes edited lists back. Converts each message once. */

@@ -91,10 +91,11 @@ function payloadOf(payload, isError) {
   return { payload: text, content: [{ type: "counted", text: isError ? text : json(payload) }] };
 }
 
-/** OpenAI's chat messages. A tool message is one result; the calls stand beside the content. */
+/** OpenAI's chat messages, and Ollama's, which have no ids. A tool message is one result; the calls stand beside the content. */
 const openai = {
   isMarked: (message) =>
     ["developer", "function"].includes(message.role) ||
+    (message.role === "tool" && typeof message.content === "string") ||
     Array.isArray(message.tool_calls) ||
     message.tool_call_id !== undefined ||
     message.function_call?.name !== undefined ||
@@ -102,10 +103,12 @@ const openai = {
       message,
       ({ type, file }) => /^(?:image_url|input_audio|refusal)$/.test(type) || file !== undefined,
     ),
-  read({ role, name, content, tool_calls: calls, tool_call_id: id = name, function_call: old }) {
+  read({ role, tool_name: tool, name = tool, content, tool_calls: calls, function_call: old, ...message }) {
     const said = blocksOf(content);
-    if (role === "tool" || role === "function")
-      return [{ role: "toolResult", toolCallId: id, toolName: name, content: said }];
+    if (role === "tool" || role === "function") {
+      const toolCallId = message.tool_call_id ?? (role === "function" ? name : undefined);
+      return [{ role: "toolResult", toolCallId, toolName: name, content: said }];
+    }
     const called = old === undefined ? listOf(calls) : [...listOf(calls), { id: old.name, function: old }];
     return [{ role: system(role), content: [...said, ...called.map(openaiCall)] }];
   },
