@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
-import { countTokens, createTransformContext, explain } from "../index.js";
+import { countTokens, createTransformContext, explain, isWithinTokenLimit } from "../index.js";
 import { getEncoding, loadEncoding } from "../lib/tokens/index.js";
 import { installOracles, oracleOf, VOCABULARIES } from "./support/vocabularies/index.mjs";
 import { strings } from "./support/vocabularies/strings.mjs";
@@ -116,6 +116,18 @@ describe("a loaded encoding", () => {
       const encoding = await loadEncoding(Buffer.from(way), { name });
       assert.deepEqual(encoding.encode("abcab, é"), [257, 256, 44, 32, 0xc3, 0xa9], name);
     }
+  });
+
+  test("keeps a limit whatever the length of its tokens", async () => {
+    const lengths = [2, 4, 8, 16, 32, 64, 128, 256];
+    const tokens = lengths.map((length, at) => ["a".repeat(length), 256 + at]);
+    const merges = lengths.map((length) => Array(2).fill("a".repeat(length / 2)));
+    const bytes = Buffer.from(file({}, { vocab: { ...vocab(), ...Object.fromEntries(tokens) }, merges }));
+    const encoding = await loadEncoding(bytes, { name: "long tokens" });
+    const text = "a".repeat(40 * 256);
+    assert.deepEqual(encoding.encode(text), Array(40).fill(263));
+    assert.equal(isWithinTokenLimit(text, 40, { encoding }), 40);
+    assert.equal(isWithinTokenLimit(text, 39, { encoding }), false);
   });
 
   test("takes special tokens where they are allowed, and refuses them where they are not", async () => {

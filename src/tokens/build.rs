@@ -17,8 +17,6 @@ mod encodings;
 mod packing;
 #[path = "build/table.rs"]
 mod table;
-#[path = "build/trie.rs"]
-mod trie;
 #[path = "build/vocabulary.rs"]
 mod vocabulary;
 

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::context::facts::shorten::MarkerLanguage;
     use crate::text::tail;
-    use crate::tokens;
+    use crate::tokens::Tokenizer;
     use proptest::prelude::*;
 
     fn marker(omitted: Utf16Len) -> Vec<u16> {
@@ -184,6 +184,10 @@ mod tests {
     fn cut_text(text: &[u16], cut: &Cut) -> Vec<u16> {
         let (head, tail) = (head(text, cut.head), tail(text, cut.tail));
         [head, &marker(Utf16Len(text.len() - head.len() - tail.len())), tail].concat()
+    }
+
+    fn tokens(text: &[u16]) -> usize {
+        Tokenizer::cl100k().count_utf16(text)
     }
 
     fn utf16(text: &str) -> Vec<u16> {
@@ -199,11 +203,11 @@ mod tests {
         let chinese = "上下文窗口放不下这么多内容，只保留开头和结尾。".repeat(900);
         for text in [log, json, chinese] {
             let text = utf16(&text);
-            let table = CutTable::of([text.as_slice()], marker, tokens::count_utf16);
+            let table = CutTable::of([text.as_slice()], marker, tokens);
             let before = table.longest();
             for most in [before / 10, before / 2, before * 9 / 10] {
                 let [cut] = table.at(most).collect::<Vec<_>>()[..] else { panic!("one block") };
-                let left = tokens::count_utf16(&cut_text(&text, &cut)) as u32;
+                let left = tokens(&cut_text(&text, &cut)) as u32;
                 assert!(left <= most && left * 100 >= most * 93, "{left} of {most}");
             }
         }
@@ -217,12 +221,12 @@ mod tests {
             most in 64u32..800,
         ) {
             let text = utf16(&(text + &more));
-            let table = CutTable::of([text.as_slice()], marker, tokens::count_utf16);
+            let table = CutTable::of([text.as_slice()], marker, tokens);
             for cut in table.at(most) {
                 let left = cut_text(&text, &cut);
-                let tokens = tokens::count_utf16(&left);
-                prop_assert!(tokens <= most as usize);
-                prop_assert!(tokens + cut.tokens_saved <= tokens::count_utf16(&text));
+                let count = tokens(&left);
+                prop_assert!(count <= most as usize);
+                prop_assert!(count + cut.tokens_saved <= tokens(&text));
                 let piece = table.0.iter().flat_map(|block| &block.pieces).map(|piece| piece.tokens).max();
                 let said = table.longest() as usize - cut.tokens_saved;
                 prop_assert!(said + piece.unwrap_or(0) as usize >= most as usize, "more had room");

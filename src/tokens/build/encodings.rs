@@ -43,18 +43,16 @@ pub(crate) fn write(folder: &Path) {
             let number = vocabularies.len();
             let _ = writeln!(
                 code,
-                "static VOCABULARY_{number}: Vocabulary = Vocabulary {{ number: {number}, pattern: Pattern::{pattern}, \
-                 words: Words::Static(StaticVocab {{ end: {end}, tables: &{}, pairs: OnceLock::new() }}) }};",
+                "static VOCABULARY_{number}: Vocabulary = Vocabulary::of_tables({number}, Pattern::{pattern}, {end}, &{});",
                 tables.to_uppercase()
             );
             vocabularies.push(key);
             number
         });
-        let special: Vec<String> = special.into_iter().map(|(id, text)| format!("{id} {text}")).collect();
-        let special = special.join("\n");
+        let special: Vec<(u32, String)> = special.into_iter().collect();
         let _ = writeln!(
             rows,
-            "    Tokenizer {{ number: {at}, name: {name:?}, vocabulary: &VOCABULARY_{number}, special: SpecialTokens::of({special:?}), loaded: None }},"
+            "    Tokenizer {{ number: {at}, name: {name:?}, vocabulary: &VOCABULARY_{number}, special: &{special:?}, loaded: None }},"
         );
     }
     let _ = writeln!(code, "pub(super) const VOCABULARIES: usize = {};", vocabularies.len());

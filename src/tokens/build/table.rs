@@ -2,8 +2,8 @@
 
 use tiktoken_rs::CoreBPE;
 
-/// Its name; the encoding whose tables it reads, its own or those of one that has the same ranks and perhaps more after
-/// them; its pattern, as `src/pattern` names it; and tiktoken-rs's own.
+/// The name; the encoding whose tables it reads, itself or one that has the same ranks and perhaps more; the pattern, as
+/// `src/pattern` names it; and tiktoken-rs's own encoding.
 pub(crate) type Encoding = (&'static str, &'static str, &'static str, fn() -> Option<CoreBPE>);
 
 /// Every encoding; those that others read the tables of come first.

@@ -1,8 +1,8 @@
 //! Turns a vocabulary into the tables the crate reads in place, described by `src/vocabulary.rs`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use crate::{packing, trie};
+use crate::packing;
 
 /// Every table, as name and contents. `tokens` are bytes by id, empty where there is no token.
 pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
@@ -15,16 +15,11 @@ pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         let word = u64::from(left) | u64::from(right) << packing::ID_BITS;
         word.to_le_bytes().into_iter().take(packing::SPLIT_BYTES)
     });
-    let trie = trie::build(&known().map(|(bytes, id)| (bytes.clone(), id)).collect::<BTreeMap<_, _>>());
-    let le32 = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
     let mut splits: Vec<u8> = splits.collect();
     // An entry is read eight bytes at a time.
     splits.extend([0; 8]);
     vec![
         ("splits", splits),
-        ("trie_units", le32(&trie.units)),
-        ("trie_roots", le32(&trie.roots)),
-        ("trie_tails", trie.tails),
         ("single_bytes", (0..256).map(|id| tokens[id][0]).collect()),
         ("bridges", packing::bridges(tokens.iter().map(Vec::as_slice))),
     ]

@@ -35,7 +35,7 @@ pub(crate) struct AddedToken {
 struct Matcher {
     /// Sorted by content.
     tokens: Vec<AddedToken>,
-    /// Their first bytes.
+    /// The first bytes of the tokens.
     firsts: Vec<u8>,
 }
 

@@ -15,7 +15,7 @@ pub(crate) const SHORT: usize = 15;
 pub(crate) const LONG: usize = 64;
 
 /// Slots of two entries that a table begins with and grows to, as powers of two. A small table touches few pages.
-const SHORT_BITS: (u32, u32) = (12, 15);
+const SHORT_BITS: (u32, u32) = (14, 15);
 const SPAN_BITS: (u32, u32) = (5, 15);
 const ROW_BITS: (u32, u32) = (5, 14);
 const SPAN_ROW_BITS: (u32, u32) = (5, 13);
@@ -24,9 +24,6 @@ const SHORT_COUNT: u32 = 124;
 
 /// A key with room for a count in bits that are zero in the key.
 pub(crate) trait Key: Copy + Default {
-    /// Entries written per slot from which on the cache grows.
-    const FILL: usize = 1;
-
     /// 64 bits of hash; the top ones choose the slot.
     fn hash(self) -> u64;
     /// The count of an entry if it is this key's, or else 0.
@@ -38,9 +35,6 @@ pub(crate) trait Key: Copy + Default {
 }
 
 impl Key for u128 {
-    /// Grows when full: a larger table costs more waits for memory than counting some pieces twice.
-    const FILL: usize = 2;
-
     #[inline(always)]
     fn hash(self) -> u64 {
         packing::fold(self as u64, (self >> 64) as u64)
@@ -188,7 +182,7 @@ pub(crate) struct Table<K> {
     slots: Vec<[K; 2]>,
     bits: u32,
     most_bits: u32,
-    /// Entries written so far.
+    /// Entries written so far. A table that has one for each slot grows.
     written: usize,
 }
 
@@ -218,23 +212,10 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// The count of a piece. Counts and caches an unknown one.
-    #[inline(always)]
-    pub(crate) fn get_or_put(&mut self, key: K, count: impl FnOnce() -> usize) -> usize {
-        match self.get(key) {
-            0 => {
-                let count = count();
-                self.put(key, count);
-                count
-            }
-            known => known,
-        }
-    }
-
     /// Caches the count of an unknown piece.
     #[inline(never)]
     pub(crate) fn put(&mut self, key: K, count: usize) {
-        if self.written >= K::FILL * self.slots.len() && self.bits < self.most_bits {
+        if self.written >= self.slots.len() && self.bits < self.most_bits {
             self.grow();
         }
         self.write(key, key.with_count(count));

@@ -7,7 +7,6 @@ use super::{
     cache::{self, LONG, PieceCache, SHORT},
     ends::{Ends, Scanner},
     merge::Scratch,
-    packing::LONGEST_TOKEN,
     spans::{self, SeenTexts},
     vocabulary::{Vocabulary, Words},
 };
@@ -15,6 +14,7 @@ use super::{
 /// The state of counting by one vocabulary: about 2 MB once the cache is full.
 pub(crate) struct Counter {
     pub(crate) vocabulary: &'static Vocabulary,
+    pub(crate) words: &'static Words,
     pub(crate) cache: PieceCache,
     pub(crate) scratch: Scratch,
     pub(crate) ends: Ends,
@@ -28,12 +28,14 @@ const GROUP: usize = 64;
 
 impl Counter {
     pub(crate) fn new(vocabulary: &'static Vocabulary) -> Self {
-        if let Words::Static(vocab) = &vocabulary.words {
-            vocab.pairs();
+        let mut cache = PieceCache::new();
+        for (_, token) in vocabulary.frequent().iter().filter(|(_, token)| token.len() <= SHORT) {
+            cache.short.put(cache::short_key(token, 0, token.len()), 1);
         }
         Self {
             vocabulary,
-            cache: PieceCache::new(),
+            words: vocabulary.words(),
+            cache,
             scratch: Scratch::default(),
             ends: Ends::new(),
             seen: SeenTexts::new(),
@@ -43,7 +45,7 @@ impl Counter {
 
     /// Tokens of valid UTF-8 text if they are at most `limit`.
     pub(crate) fn count(&mut self, text: &[u8], limit: usize) -> Option<usize> {
-        if text.len() / LONGEST_TOKEN > limit {
+        if text.len() / self.words.longest > limit {
             return None;
         }
         let came_before = self.seen.comes_again(text);
@@ -66,14 +68,12 @@ impl Counter {
     /// Tokens of a span, the same as of its bytes alone.
     fn count_span(&mut self, span: &[u8]) -> usize {
         let key = spans::key(span);
-        match self.cache.spans.get(key) {
-            0 => {
-                let count = self.count_pieces(Scanner::Auto, span);
-                self.cache.spans.put(key, count);
-                count
-            }
-            known => known,
+        let mut known = self.cache.spans.get(key);
+        if known == 0 {
+            known = self.count_pieces(Scanner::Auto, span);
+            self.cache.spans.put(key, known);
         }
+        known
     }
 
     /// Tokens of valid UTF-8 text, piece by piece.
@@ -107,7 +107,7 @@ impl Counter {
                 start = end;
             }
             for &(start, len) in self.unknown.iter().take(unknown) {
-                total += count_unknown(self.vocabulary, &mut self.cache, &mut self.scratch, text, start, len);
+                total += count_unknown(self.words, &mut self.cache, &mut self.scratch, text, start, len);
             }
         }
         (total, self.ends.found().last().copied().unwrap_or(text.len()))
@@ -117,7 +117,7 @@ impl Counter {
 /// Tokens of a piece of more than 15 bytes, or of one that the cache did not have.
 #[inline(never)]
 fn count_unknown(
-    vocabulary: &Vocabulary,
+    words: &Words,
     cache: &mut PieceCache,
     scratch: &mut Scratch,
     text: &[u8],
@@ -125,14 +125,20 @@ fn count_unknown(
     len: usize,
 ) -> usize {
     let piece = text.get(start..start + len).unwrap_or_default();
-    let mut count = || scratch.count(vocabulary, piece);
+    let mut count = || scratch.count(words, piece);
     if len <= SHORT {
         // A group rarely has the same piece twice. Looking for it would cost more than counting it again.
         let count = count();
         cache.short.put(cache::short_key(text, start, len), count);
         count
     } else if len <= LONG {
-        cache.spans.get_or_put(spans::key(piece), count)
+        let key = spans::key(piece);
+        let mut known = cache.spans.get(key);
+        if known == 0 {
+            known = count();
+            cache.spans.put(key, known);
+        }
+        known
     } else {
         count()
     }

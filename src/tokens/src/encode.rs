@@ -1,11 +1,10 @@
-//! Encodes text and decodes tokens. All text is ordinary here.
+//! Encodes text. All text is ordinary here.
 
 use super::{
     cache::{self, ROW, Row, SHORT, SpanRow},
     count::Counter,
     ends::Scanner,
     spans,
-    vocabulary::Vocabulary,
 };
 
 impl Counter {
@@ -61,7 +60,7 @@ impl Counter {
                 *place = row.value;
                 count += known;
             } else {
-                self.scratch.encode(self.vocabulary, text.get(at..end).unwrap_or_default());
+                self.scratch.encode(self.words, text.get(at..end).unwrap_or_default());
                 let found = &self.scratch.tokens;
                 // Room for this piece beside that of the others.
                 tokens.resize(tokens.len() + found.len(), 0);
@@ -81,76 +80,5 @@ impl Counter {
         }
         tokens.truncate(count);
         at
-    }
-}
-
-/// The bytes of tokens that were decoded before. Pages without such tokens take no memory.
-pub(crate) struct TokenBytes {
-    /// By id: up to fifteen bytes and their number; 0 if unknown, [`LONG`] if there are more.
-    words: Vec<[u8; WORD]>,
-}
-
-/// Bytes of an entry, the last of which is the length.
-const WORD: usize = 16;
-const LONG: u8 = u8::MAX;
-
-impl TokenBytes {
-    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
-        Self { words: vec![[0; WORD]; vocabulary.end() as usize] }
-    }
-
-    /// Appends the bytes of tokens to `text`. `special` knows the texts of special tokens. The error is the position of a
-    /// number that is no token.
-    pub(crate) fn decode<'a>(
-        &mut self,
-        vocabulary: &Vocabulary,
-        tokens: &[u32],
-        special: impl Fn(u32) -> Option<&'a str>,
-        text: &mut Vec<u8>,
-    ) -> Result<(), usize> {
-        /// Tokens looked up before the first is written: the waits for memory overlap, as no write stands between them.
-        const GROUP: usize = 64;
-        let mut len = text.len();
-        for (group, tokens) in tokens.chunks(GROUP).enumerate() {
-            let mut words = [[0; WORD]; GROUP];
-            for (word, &token) in words.iter_mut().zip(tokens) {
-                *word = self.words.get(token as usize).copied().unwrap_or_default();
-            }
-            text.resize(len + (tokens.len() + 1) * WORD, 0);
-            for (index, (&word, &token)) in words.iter().zip(tokens).enumerate() {
-                let place = text.get_mut(len..).and_then(|rest| rest.first_chunk_mut());
-                if let (Some(place), [.., known]) = (place, word)
-                    && (1..LONG).contains(&known)
-                {
-                    *place = word;
-                    len += usize::from(known);
-                    continue;
-                }
-                let mut bytes = Vec::new();
-                if vocabulary.spell(token, &mut bytes) {
-                    self.keep(token, &bytes);
-                } else if let Some(special) = special(token) {
-                    bytes.extend_from_slice(special.as_bytes());
-                } else {
-                    return Err(group * GROUP + index);
-                }
-                // Room for these beside that of the others.
-                text.resize(text.len() + bytes.len(), 0);
-                if let Some(place) = text.get_mut(len..len + bytes.len()) {
-                    place.copy_from_slice(&bytes);
-                }
-                len += bytes.len();
-            }
-        }
-        text.truncate(len);
-        Ok(())
-    }
-
-    fn keep(&mut self, token: u32, bytes: &[u8]) {
-        let Some(word) = self.words.get_mut(token as usize) else { return };
-        let mut kept = [0; WORD];
-        kept.iter_mut().zip(bytes).for_each(|(place, &byte)| *place = byte);
-        kept[WORD - 1] = if bytes.len() < WORD { bytes.len() as u8 } else { LONG };
-        *word = kept;
     }
 }

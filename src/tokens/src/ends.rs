@@ -5,6 +5,7 @@
 use super::simd::Avx2;
 use super::{
     blocks::BLOCK,
+    packing,
     pattern::{Block, Pretokenizer, by_hand},
     simd::{Classify, Portable},
     vocabulary::Vocabulary,
@@ -161,10 +162,11 @@ fn find_beyond<P: Pretokenizer>(
 ) -> usize {
     let end = P::piece_end(text, start);
     let piece = text.get(start..end).unwrap_or_default();
+    let bridges = &vocabulary.words().bridges;
     for (offset, window) in piece.windows(3).enumerate() {
         if let &[before, lead, next] = window
             && lead >= 0xe0
-            && !vocabulary.bridged(before, lead, next)
+            && !packing::is_bridged(bridges, before, lead, next)
         {
             ends.push(start + offset + 1);
         }

@@ -4,52 +4,33 @@
 //!
 //! 1. `ends` finds the ends of the pieces that a vocabulary's `pattern` cuts: by arithmetic on bit masks of 64 ASCII bytes
 //!    (`blocks`; `simd` makes the masks), and piece by piece beyond ASCII (`classes`).
-//! 2. `cache` has the counts of short pieces seen before, and those of whole `spans` of a text seen before.
-//! 3. `merge` encodes the other pieces: it merges a `short` piece that is no token, and walks a longer one along the trie,
-//!    checking neighbours.
+//! 2. `cache` looks up the counts of short pieces, and those of whole `spans` of a text.
+//! 3. `merge` encodes a piece that the cache does not have: a `short` one on the stack, a longer one in windows. `pairs` says
+//!    which tokens merge.
 //!
-//! The build script lays out the tables (`packing` has the widths of their fields). They are read in place and shared
-//! between threads and processes: 1.4 MB for cl100k_base, 2.7 for o200k_base and o200k_harmony, 0.7 for p50k_base,
-//! p50k_edit and r50k_base. The first count by a vocabulary lays out the pairs that merge (`static_pairs`), once a process:
-//! 1.4, 2.5 and 0.8 MB. A thread keeps a bounded state between calls, for each vocabulary that it uses:
-//! 1 MB for counts of pieces to 15 bytes, 1 MB for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15
-//! bytes, 16 bytes for each token it decoded, all growing only with what is seen, 128 KB of which tokens may meet, 1 MB of
-//! UTF-16 turned to UTF-8, and the merge's rows.
+//! The build script embeds five bytes a token, which are read in place and shared between processes: 0.5 MB for cl100k_base,
+//! 1.0 for o200k_base and o200k_harmony, 0.3 for p50k_base, p50k_edit and r50k_base. The first count by a vocabulary lays
+//! out its `pairs`, the first decoding its tokens (`arena`), once a process.
 //!
-//! The modules show their parts on examples: `blocks` the masks of a line of code, `spans` an edited text, `merge` a word
-//! whose longest tokens do not fit together, and why looking at neighbours is enough.
+//! A thread keeps a bounded state between calls, for each vocabulary that it uses: 1 MB for counts of pieces to 15 bytes, 1 MB
+//! for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15 bytes, 4.5 MB for the tokens of spans, and
+//! 1 MB of UTF-16 turned to UTF-8. All of it grows only with what is seen.
 //!
-//! # Tried and dropped
+//! The modules show their parts on examples: `blocks` the masks of a line of code, `spans` an edited text, `merge` why
+//! windows are enough.
 //!
-//! - A perfect hash from a pair of halves to its token, in the package (1.3 MB for `o200k_base`): memory holds it as well.
-//! - Keeping the longest proper prefix and the length of each token beside its halves (another 0.5 MB): the walk has
-//!   just met the one and measured the other.
-//! - A table of whole words beside the trie (16 bytes a word, perfect hash, looked up in batches): level with the trie on
-//!   a first sight of session text, for 1.7 MB more in the package.
-//! - Merging characters beyond ASCII, too: a first sight of Japanese was a tenth slower.
-//! - Asking the table of pairs without the filter before it: a quarter slower, as most pairs never merge.
+//! # Measured
+//!
+//! - Without the filter in `pairs`: a quarter slower, as most pairs never merge.
 //! - Two branches for the two new neighbours of a merge instead of one for both: a twelfth slower.
-//! - Merging without the table of what two bytes make: new words a sixth slower, base64 a quarter.
-//! - Walking without the prefixes that were asked for lately: runs of dashes took more than twice as long.
+//! - Without the table of what two bytes make: new words a sixth slower, base64 a quarter.
 //! - Turning UTF-16 to UTF-8 by the standard library: Chinese and Japanese took more than twice as long.
-//! - Walking the trie for 16 new pieces in step, so that their waits for memory overlap: a third slower for all its
-//!   bookkeeping. Asking for cache slots ahead of time, or keeping pieces to 7 bytes in words of their own: no quicker.
-//! - Laying the trie out by rank instead of alphabet: no difference.
-//! - Leaving the tables untouched until they are asked: reading them once in order (0.1 ms at the first count, beside 2 for
-//!   the pairs) makes the first sight of a text 10 to 15 % quicker.
 //! - The piece cache at its full size from the start: a third of a small text's first sight went to page faults.
-//! - Writing piece ends one by one: the loop's unforeseeable end cost as much as the masks; eight at a time, wanted or
-//!   not, raised the scanner from 1.1 to 1.6 GB/s.
-//! - Shifting a two-word mask by a variable length in the cache's key: a table of 16 masks is quicker.
-//! - Remembering each pair's compatibility for long runs: 1 MB of dashes still took 225 ms. Remembering the longest token
-//!   that fits, and finding the longest token once per run of one byte, took it from 446 ms to 13 ms.
-//! - Remembering only what long pieces ask: words that never came before are made of tokens that met before, and took
-//!   nearly twice as long. Remembering what the shortest tokens ask, too: base64 was a fifth slower.
-//! - Remembering whole texts: one changed line and all is counted anew. Spans of a few lines that end where the bytes say
-//!   so, not where the text began, are found again around the change.
-//! - Remembering spans at first sight: a tenth slower there, whether each is counted alone or runs of them together.
+//! - Writing piece ends one by one: 1.1 GB/s. Eight at a time, wanted or not: 1.6 GB/s.
+//! - Caching spans at first sight: a tenth slower there.
 
 mod added;
+mod arena;
 mod blocks;
 mod cache;
 mod classes;
@@ -60,14 +41,11 @@ pub mod estimate;
 mod load;
 mod merge;
 mod packing;
-mod pair_table;
+mod pairs;
 mod pattern;
 mod short;
 mod simd;
 mod spans;
-mod special;
-mod static_pairs;
-mod static_vocab;
 mod utf16;
 mod vocabulary;
 
@@ -84,7 +62,6 @@ use self::{
     added::Part,
     encodings::{TOKENIZERS, VOCABULARIES},
     load::FilePreparation,
-    special::SpecialTokens,
     vocabulary::Vocabulary,
 };
 pub use self::{
@@ -95,14 +72,10 @@ pub use self::{
 /// The tables that the build script makes by `build/encodings.rs`.
 #[expect(clippy::unreadable_literal, reason = "no one reads the ids there")]
 mod encodings {
-    use std::sync::OnceLock;
-
     use super::{
         Tokenizer,
         pattern::Pattern,
-        special::SpecialTokens,
-        static_vocab::{StaticVocab, Tables},
-        vocabulary::{Vocabulary, Words},
+        vocabulary::{Tables, Vocabulary},
     };
 
     include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
@@ -113,7 +86,6 @@ struct ThreadState {
     counter: count::Counter,
     /// The buffer UTF-16 is turned into, and the text of tokens is put together in.
     text: Vec<u8>,
-    token_bytes: Option<encode::TokenBytes>,
 }
 
 thread_local! {
@@ -135,11 +107,11 @@ const KEPT_BUFFER_BYTES: usize = 1 << 20;
 /// assert_eq!(o200k.decode(&[24912, 2375]).as_deref(), Ok("hello world".as_bytes()));
 /// ```
 pub struct Tokenizer {
-    /// Its place among all encodings of this process.
+    /// Position among all encodings of this process.
     number: usize,
     name: &'static str,
     vocabulary: &'static Vocabulary,
-    special: SpecialTokens,
+    special: &'static [(u32, &'static str)],
     /// Set for an encoding that was read from a file.
     loaded: Option<&'static FilePreparation>,
 }
@@ -172,8 +144,8 @@ impl Tokenizer {
 
     /// The special tokens, by id. No function here finds them in text: a caller who wants them cuts the text around them.
     #[must_use]
-    pub fn special_tokens(&self) -> &[(u32, &'static str)] {
-        self.special.tokens()
+    pub fn special_tokens(&self) -> &'static [(u32, &'static str)] {
+        self.special
     }
 
     /// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
@@ -301,20 +273,18 @@ impl Tokenizer {
     /// # Errors
     /// As [`Self::decode`].
     pub fn decode_with<T>(&self, tokens: &[u32], take: impl FnOnce(&[u8]) -> T) -> Result<T, UnknownToken> {
+        let special = |id| {
+            let found = self.special.iter().find(|(known, _)| *known == id);
+            found.map(|(_, text)| text.as_bytes())
+        };
         self.with_state(|state| {
-            let token_bytes =
-                state.token_bytes.get_or_insert_with(|| encode::TokenBytes::new(self.vocabulary));
-            let result =
-                token_bytes.decode(self.vocabulary, tokens, |id| self.special.text(id), &mut state.text);
-            match result {
-                Ok(()) => Ok(take(&state.text)),
-                Err(position) => Err(UnknownToken {
-                    token: tokens.get(position).copied().unwrap_or_default(),
-                    position,
-                    encoding: self.name,
-                    last: self.vocabulary.end().saturating_sub(1),
-                }),
-            }
+            let decoded = self.vocabulary.tokens().decode(tokens, special, &mut state.text);
+            decoded.map(|()| take(&state.text)).map_err(|position| UnknownToken {
+                token: tokens.get(position).copied().unwrap_or_default(),
+                position,
+                encoding: self.name,
+                last: self.vocabulary.end().saturating_sub(1),
+            })
         })
     }
 
@@ -325,7 +295,7 @@ impl Tokenizer {
         let taken = STATES.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take));
         let mut state = taken.ok().flatten().unwrap_or_else(|| {
             let counter = count::Counter::new(self.vocabulary);
-            Box::new(ThreadState { counter, text: Vec::new(), token_bytes: None })
+            Box::new(ThreadState { counter, text: Vec::new() })
         });
         let result = task(&mut state);
         state.text.clear();
@@ -384,15 +354,3 @@ impl fmt::Display for UnknownToken {
 }
 
 impl Error for UnknownToken {}
-
-/// [`Tokenizer::count`] by cl100k_base.
-#[must_use]
-pub fn count(text: &str) -> usize {
-    Tokenizer::cl100k().count(text)
-}
-
-/// [`Tokenizer::count_utf16`] by cl100k_base.
-#[must_use]
-pub fn count_utf16(units: &[u16]) -> usize {
-    Tokenizer::cl100k().count_utf16(units)
-}

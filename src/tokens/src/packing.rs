@@ -5,44 +5,18 @@ use std::collections::HashMap;
 
 /// Bits of a token id.
 pub(crate) const ID_BITS: u32 = 18;
-/// Bits of a token's length in bytes.
-pub(crate) const LEN_BITS: u32 = 8;
 /// The longest token's bytes.
 pub(crate) const LONGEST_TOKEN: usize = 128;
 /// Bytes of an entry of the splits.
 pub(crate) const SPLIT_BYTES: usize = 5;
-/// Bits of a trie unit's label, and of the place or id beside it.
-pub(crate) const LABEL_BITS: u32 = 8;
-pub(crate) const BASE_BITS: u32 = 30 - LABEL_BITS;
-/// Bytes before a tail, which hold its token's id and its length; longer tails are nodes of the trie.
-pub(crate) const TAIL_HEAD: usize = 3;
-pub(crate) const TAIL_BITS: u32 = 8 * TAIL_HEAD as u32 - ID_BITS;
-pub(crate) const LONGEST_TAIL: usize = (1 << TAIL_BITS) - 1;
-
-const _: () = assert!(LONGEST_TOKEN < 1 << LEN_BITS, "a length fits its bits");
 const _: () = assert!(2 * ID_BITS <= 8 * SPLIT_BYTES as u32, "two ids fit a split");
-const _: () = assert!(3 * ID_BITS + LEN_BITS < u64::BITS, "three ids, a length and a flag fit a word");
-const _: () = assert!(ID_BITS <= BASE_BITS, "a unit without a base holds an id");
 
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
-
-/// Bit 31 of a unit: a token ends here. Bit 30: nothing follows, and the base is its id. Bit 30 alone: one token
-/// follows, and the base is where its tail is.
-pub(crate) const TOKEN: u32 = 1 << 31;
-pub(crate) const LEAF: u32 = 1 << 30;
-/// A byte that is in no UTF-8 text: under it a unit keeps the id of a token that goes on.
-pub(crate) const NO_BYTE: u8 = 0xff;
 
 /// The halves in an entry of the splits, whatever bits stand above it.
 #[inline(always)]
 pub(crate) fn halves(split: u64) -> (u32, u32) {
     ((split & ID_MASK) as u32, (split >> ID_BITS & ID_MASK) as u32)
-}
-
-/// The id and the length in what stands before a tail, whatever bits stand above it.
-#[inline(always)]
-pub(crate) fn tail_of(head: u32) -> (u32, usize) {
-    (head >> TAIL_BITS & ID_MASK as u32, head as usize & LONGEST_TAIL)
 }
 
 /// Odd constants with no structure (digits of pi), so that zero bytes still mix.
@@ -73,14 +47,14 @@ fn beginning(lead: u8, next: u8) -> Option<usize> {
     (lead < LEADS).then_some(lead * SECOND_BYTES + usize::from(next & 63))
 }
 
-/// Of each two first bytes of a character, the number of its row in `bridges`; then the rows: a bit for each last byte of
-/// the character before. Most rows are alike.
+/// The layout of `bridges`: for each two first bytes of a character the number of a row, then the rows. A row has a bit for
+/// each last byte of the character before. Most rows are alike.
 const ROW_BYTES: usize = LAST_BYTES / 8;
 const NUMBER_BYTES: usize = 2;
 const ROWS_FROM: usize = LEADS * SECOND_BYTES * NUMBER_BYTES;
 
-/// Whether some token runs across the boundary between two characters: the last byte of the first, and the first two of
-/// the second, which has three or more. Where it is not one of valid UTF-8, one may.
+/// Returns `false` if no token runs across the boundary between two characters, where text can be cut without changing its
+/// tokens. `before` is the last byte of the first, `lead` (E0 or above) and `next` are the first two of the second.
 #[inline(always)]
 pub(crate) fn is_bridged(bridges: &[u8], before: u8, lead: u8, next: u8) -> bool {
     let number = beginning(lead, next).and_then(|at| bridges.get(at * NUMBER_BYTES..)?.first_chunk());
@@ -89,7 +63,7 @@ pub(crate) fn is_bridged(bridges: &[u8], before: u8, lead: u8, next: u8) -> bool
     bridges.get(row + usize::from(before >> 3)).is_none_or(|byte| byte >> (before & 7) & 1 == 1)
 }
 
-/// The boundaries that some token runs across. Where none does, text can be cut in two without changing its tokens.
+/// The table of boundaries that some token runs across, for [`is_bridged`].
 pub(crate) fn bridges<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut all = vec![[0u8; ROW_BYTES]; LEADS * SECOND_BYTES];
     let mut set = |before: u8, lead: u8, next: u8| {

@@ -15,11 +15,12 @@
     reason = "a place is below the arrays' length, of which the mask tells the compiler"
 )]
 
-use super::packing;
+use super::{packing, pairs::Pairs};
 
 /// Longest piece in bytes.
 pub(crate) const SHORT: usize = 32;
-const PLACE: usize = SHORT - 1;
+/// Most pieces have no more bytes, and smaller arrays are sooner cleared.
+const SHORTER: usize = 16;
 const PLACE_BITS: u32 = SHORT.trailing_zeros();
 /// Bits of a token, and a bit more so that there can be [`NO_TOKEN`].
 const JOINT_BITS: u32 = 22;
@@ -45,57 +46,54 @@ impl Due {
 
     #[inline(always)]
     fn place(self) -> usize {
-        self.0 as usize & PLACE
+        self.0 as usize & (SHORT - 1)
     }
 
     #[inline(always)]
-    fn joint(self) -> u32 {
+    pub(crate) fn joint(self) -> u32 {
         (self.0 >> PLACE_BITS) as u32 & NO_TOKEN
     }
 }
 
-/// The merges of a vocabulary.
-pub(crate) trait Merges {
-    /// The token of a byte, if it has one.
-    fn byte(&self, byte: u8) -> Option<u32>;
-    /// The merge of two tokens of one byte each.
-    fn due_of_bytes(&self, left: u32, right: u32) -> Due;
-    /// Returns `false` only if two tokens never merge. `hash` is their `packing::pair`.
-    fn may_merge(&self, hash: u64) -> bool;
-    fn due(&self, hash: u64, left: u32, right: u32) -> Due;
-}
-
 /// The tokens of a piece.
-pub(crate) struct Parts {
-    ids: [u32; SHORT],
+pub(crate) struct Parts<const ROOM: usize> {
+    ids: [u32; ROOM],
     live: u64,
 }
 
-impl Parts {
-    /// From left to right.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(self.ids).filter(|&(place, _)| self.live >> place & 1 == 1).map(|(_, id): (u32, _)| id)
+impl<const ROOM: usize> Parts<ROOM> {
+    /// The place and the id of each token, from left to right.
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = (usize, u32)> {
+        (0..).zip(self.ids).filter(|&(place, _)| self.live >> place & 1 == 1)
     }
 }
 
 /// The number of tokens of a piece of at most [`SHORT`] bytes.
 #[inline(never)]
-pub(crate) fn count<M: Merges>(merges: &M, piece: &[u8]) -> usize {
-    merge(merges, piece).live.count_ones() as usize
+pub(crate) fn count(pairs: &Pairs, piece: &[u8]) -> usize {
+    let live = match piece.len() {
+        ..=SHORTER => merge_in::<SHORTER>(pairs, piece).live,
+        _ => merge(pairs, piece).live,
+    };
+    live.count_ones() as usize
 }
 
 /// Merges a piece of at most [`SHORT`] bytes.
+#[inline(never)]
+pub(crate) fn merge(pairs: &Pairs, piece: &[u8]) -> Parts<SHORT> {
+    merge_in(pairs, piece)
+}
+
+/// Merges a piece of at most `ROOM` bytes, a power of two.
 #[inline(always)]
-pub(crate) fn merge<M: Merges>(merges: &M, piece: &[u8]) -> Parts {
-    let (mut ids, mut due) = ([0; SHORT], [Due::NEVER; SHORT]);
-    let mut len = 0;
-    for id in piece.iter().take(SHORT).filter_map(|&byte| merges.byte(byte)) {
-        ids[len & PLACE] = id;
-        len += 1;
+fn merge_in<const ROOM: usize>(pairs: &Pairs, piece: &[u8]) -> Parts<ROOM> {
+    let (mut ids, mut due) = ([0; ROOM], [Due::NEVER; ROOM]);
+    let (len, mask) = (piece.len().min(ROOM), ROOM - 1);
+    for (place, &byte) in piece.iter().take(ROOM).enumerate() {
+        ids[place & mask] = pairs.byte(byte);
     }
-    for place in 1..len {
-        let before = place - 1;
-        due[before & PLACE] = merges.due_of_bytes(ids[before & PLACE], ids[place & PLACE]).at(before);
+    for (place, two) in piece.windows(2).take(mask).enumerate() {
+        due[place & mask] = pairs.due_of_bytes(two[0], two[1]).at(place);
     }
     let mut live: u64 = (1 << len) - 1;
     loop {
@@ -103,13 +101,13 @@ pub(crate) fn merge<M: Merges>(merges: &M, piece: &[u8]) -> Parts {
         if next.joint() == NO_TOKEN {
             return Parts { ids, live };
         }
-        let (place, joint) = (next.place(), next.joint());
+        let (place, joint) = (next.place() & mask, next.joint());
         // Bit 0 stays set, so there always is a part before, if only this one itself.
         let behind = live & !((2 << place) - 1);
-        let gone = behind.trailing_zeros() as usize & PLACE;
+        let gone = behind.trailing_zeros() as usize & mask;
         let behind = behind & behind.wrapping_sub(1);
-        let after = behind.trailing_zeros() as usize & PLACE;
-        let before = (live & ((1 << place) - 1) | 1).ilog2() as usize & PLACE;
+        let after = behind.trailing_zeros() as usize & mask;
+        let before = (live & ((1 << place) - 1) | 1).ilog2() as usize & mask;
         live &= !(1 << gone);
         ids[place] = joint;
         for place in [gone, before, place] {
@@ -117,15 +115,15 @@ pub(crate) fn merge<M: Merges>(merges: &M, piece: &[u8]) -> Parts {
         }
         let (left, right) = ((ids[before], joint), (joint, ids[after]));
         let hashes = (packing::pair(left.0, left.1), packing::pair(right.0, right.1));
-        let merges_left = place != 0 && merges.may_merge(hashes.0);
-        let merges_right = behind != 0 && merges.may_merge(hashes.1);
+        let merges_left = place != 0 && pairs.may_merge(hashes.0);
+        let merges_right = behind != 0 && pairs.may_merge(hashes.1);
         // Mostly neither does, and one branch is foreseen better than two.
         if merges_left | merges_right {
             if merges_left {
-                due[before] = merges.due(hashes.0, left.0, left.1).at(before);
+                due[before] = pairs.due_of(hashes.0, left.0, left.1).at(before);
             }
             if merges_right {
-                due[place] = merges.due(hashes.1, right.0, right.1).at(place);
+                due[place] = pairs.due_of(hashes.1, right.0, right.1).at(place);
             }
         }
     }
@@ -133,11 +131,11 @@ pub(crate) fn merge<M: Merges>(merges: &M, piece: &[u8]) -> Parts {
 
 /// The least of the first `len`, four at a time, as each comparison waits for the one before.
 #[inline(always)]
-fn least(due: &[Due; SHORT], len: usize) -> Due {
+fn least<const ROOM: usize>(due: &[Due; ROOM], len: usize) -> Due {
     let mut least = [Due::NEVER; 4];
     for at in (0..len).step_by(4) {
         for (lane, least) in least.iter_mut().enumerate() {
-            *least = due[(at + lane) & PLACE].min(*least);
+            *least = due[(at + lane) & (ROOM - 1)].min(*least);
         }
     }
     let [a, b, c, d] = least;

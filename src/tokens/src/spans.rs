@@ -89,14 +89,14 @@ pub(crate) fn end(pattern: Pattern, text: &[u8], start: usize) -> Option<usize> 
         .map(|end| start + end)
 }
 
-/// True if the bytes before a line's end choose it.
+/// Returns `true` if the bytes before a line's end choose it.
 #[inline(always)]
 fn is_taken(text: &[u8], end: usize) -> bool {
     let before = text.get(..end).and_then(<[u8]>::last_chunk).map_or(0, |&bytes| u64::from_le_bytes(bytes));
     packing::fold(before, 0) >> (64 - TAKEN_BITS) == 0
 }
 
-/// True if a piece ends between these two characters.
+/// Returns `true` if a piece ends between these two characters.
 #[inline(always)]
 fn is_word_end(pattern: Pattern, text: &[u8], end: usize) -> bool {
     let (Some(before), Some((after, _))) = (class_before(text, end), classes::at(text, end)) else {

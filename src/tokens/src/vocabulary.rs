@@ -1,48 +1,133 @@
 //! A vocabulary: the pattern that cuts text, and the tokens of its pieces.
+//!
+//! The tables of a built-in vocabulary are arrays in read-only data. The first count lays its merges out, the first
+//! decoding its tokens. `packing` has the widths of all fields.
+//!
+//! ```text
+//! splits    id ──▶ left half, right half            " lower" = " low" + "er"
+//! bridges   character boundaries that some token crosses
+//! ```
 
-use super::{packing, pair_table::PairTable, pattern::Pattern, static_vocab::StaticVocab};
+use std::sync::OnceLock;
 
-/// A pattern and ranks.
+use super::{
+    arena::{Arena, Index},
+    packing::{self, LONGEST_TOKEN, SPLIT_BYTES},
+    pairs::{Merge, Pairs},
+    pattern::Pattern,
+};
+
+/// Tokens that a thread's cache begins with: most words of a first text.
+const FREQUENT: u32 = 1 << 13;
+
+/// A pattern and tokens.
 pub(crate) struct Vocabulary {
-    /// Its place among all vocabularies, for the state per vocabulary.
+    /// Position among all vocabularies, which finds a thread's state for it.
     pub(crate) number: usize,
     pub(crate) pattern: Pattern,
-    pub(crate) words: Words,
+    /// One past its highest token. The tables may go on: r50k_base reads those of p50k_base.
+    end: u32,
+    tables: &'static Tables,
+    words: OnceLock<Words>,
+    tokens: OnceLock<Arena>,
 }
 
-/// The tokens and how they merge.
-pub(crate) enum Words {
-    /// A built-in vocabulary.
-    Static(StaticVocab),
-    /// A vocabulary from a file.
-    Table(Box<PairTable>),
+/// The arrays of a built-in vocabulary.
+pub(crate) struct Tables {
+    pub(crate) splits: &'static [u8],
+    pub(crate) single_bytes: &'static [u8],
+    pub(crate) bridges: &'static [u8],
+}
+
+/// What counting needs of the tokens.
+pub(crate) struct Words {
+    pub(crate) pairs: Pairs,
+    /// Set if a piece that is a token is not merged. The tokens of a built-in vocabulary are what merging makes of their bytes.
+    pub(crate) whole: Option<Index>,
+    pub(crate) bridges: Box<[u8]>,
+    /// Bytes of the longest token.
+    pub(crate) longest: usize,
+}
+
+impl Words {
+    /// The token that a piece is, where such a piece is not merged.
+    #[inline(always)]
+    pub(crate) fn whole(&self, piece: &[u8]) -> Option<u32> {
+        self.whole.as_ref()?.get(piece)
+    }
 }
 
 impl Vocabulary {
+    /// A built-in vocabulary.
+    pub(crate) const fn of_tables(
+        number: usize,
+        pattern: Pattern,
+        end: u32,
+        tables: &'static Tables,
+    ) -> Self {
+        Self { number, pattern, end, tables, words: OnceLock::new(), tokens: OnceLock::new() }
+    }
+
+    /// The vocabulary of a file.
+    pub(crate) fn of_file(number: usize, pattern: Pattern, words: Words, tokens: Arena) -> Self {
+        let tables = &Tables { splits: &[], single_bytes: &[], bridges: &[] };
+        let (words, end) = (OnceLock::from(words), tokens.end());
+        Self { number, pattern, end, tables, words, tokens: OnceLock::from(tokens) }
+    }
+
     /// One past its highest token.
     pub(crate) fn end(&self) -> u32 {
-        match &self.words {
-            Words::Static(vocab) => vocab.end,
-            Words::Table(table) => table.end(),
-        }
+        self.end
     }
 
-    /// Appends the bytes of a token. Returns `false` for an id without a token.
-    pub(crate) fn spell(&self, id: u32, text: &mut Vec<u8>) -> bool {
-        match &self.words {
-            Words::Static(vocab) => vocab.spell(id, text),
-            Words::Table(table) => table.spell(id, text),
-        }
+    pub(crate) fn words(&self) -> &Words {
+        self.words.get_or_init(|| {
+            let mut byte_ids = Box::new([u32::MAX; 256]);
+            for (id, &byte) in (0..).zip(self.tables.single_bytes) {
+                if let Some(place) = byte_ids.get_mut(usize::from(byte)) {
+                    *place = id;
+                }
+            }
+            let merges = (0..self.end).filter_map(|joint| {
+                let (left, right) = self.halves(joint)?;
+                (left != joint).then_some(Merge { left, right, rank: joint })
+            });
+            let pairs = Pairs::new(byte_ids, Vec::new(), self.end as usize, merges);
+            Words { pairs, whole: None, bridges: self.tables.bridges.into(), longest: LONGEST_TOKEN }
+        })
     }
 
-    /// Returns `false` if no token runs across the boundary between two characters, where text can be cut without changing
-    /// its tokens. `before` is the last byte of the first, `lead` (E0 or above) and `next` are the first two of the second.
-    #[inline(always)]
-    pub(crate) fn bridged(&self, before: u8, lead: u8, next: u8) -> bool {
-        let bridges = match &self.words {
-            Words::Static(vocab) => vocab.tables.bridges,
-            Words::Table(table) => &table.bridges,
-        };
-        packing::is_bridged(bridges, before, lead, next)
+    /// The tokens, by id.
+    pub(crate) fn tokens(&self) -> &Arena {
+        self.tokens.get_or_init(|| self.spell(self.end))
+    }
+
+    /// The most frequent tokens of a built-in vocabulary: those of the lowest ids.
+    pub(crate) fn frequent(&self) -> Arena {
+        self.spell(self.end.min(FREQUENT))
+    }
+
+    /// Spells the tokens below `end` of a built-in vocabulary.
+    fn spell(&self, end: u32) -> Arena {
+        let (mut tokens, mut bytes) = (Arena::default(), Vec::new());
+        for (id, (left, right)) in (0..end).map_while(|id| Some((id, self.halves(id)?))) {
+            bytes.clear();
+            if let Some(&byte) = self.tables.single_bytes.get(id as usize) {
+                bytes.push(byte);
+            } else if left != id {
+                // The halves of a token have lower ids.
+                bytes.extend([left, right].into_iter().filter_map(|half| tokens.get(half)).flatten());
+            } else {
+                continue;
+            }
+            tokens.put(id, &bytes);
+        }
+        tokens
+    }
+
+    /// The two tokens whose merge makes this one; a single byte is its own two halves, and so is a gap.
+    fn halves(&self, id: u32) -> Option<(u32, u32)> {
+        let entry = self.tables.splits.get(id as usize * SPLIT_BYTES..)?.first_chunk()?;
+        Some(packing::halves(u64::from_le_bytes(*entry)))
     }
 }

@@ -1,28 +1,13 @@
 //! Gathers the tokens of a file and how they merge.
 
-use std::hash::{BuildHasher, RandomState};
-
 use super::{File, LoadError};
 use crate::{
     added::AddedToken,
-    pair_table::{Arena, Index, MOST_ID, PairTable, Pairs},
+    arena::{Arena, Index},
+    packing,
+    pairs::{MOST_ID, Merge, Pairs},
+    vocabulary::Words,
 };
-
-/// The index of tokens, all of which differ.
-pub(super) fn index(arena: &Arena, is_word: impl Fn(u32) -> bool) -> Result<Index, LoadError> {
-    let words = || arena.iter().map(|(id, _)| id).filter(|&id| is_word(id));
-    let count = words().count();
-    let mut index = Index::new(count, RandomState::new().hash_one(count));
-    for id in words() {
-        if let Some(other) = index.put(arena, id) {
-            return Err(LoadError::new(
-                "the vocabulary",
-                format!("tokens {other} and {id} have the same bytes"),
-            ));
-        }
-    }
-    Ok(index)
-}
 
 impl Arena {
     /// Adds a token, which stands at `place`.
@@ -44,8 +29,20 @@ impl Arena {
         Ok(())
     }
 
+    /// The index of those tokens that are words, all of which differ.
+    pub(super) fn index(&self, is_word: impl Fn(u32) -> bool) -> Result<Index, LoadError> {
+        let mut index = Index::new(self.end() as usize);
+        for (id, bytes) in self.iter().filter(|&(id, _)| is_word(id)) {
+            if let Some(other) = index.put(bytes, id) {
+                let what = format!("tokens {other} and {id} have the same bytes");
+                return Err(LoadError::new("the vocabulary", what));
+            }
+        }
+        Ok(index)
+    }
+
     /// The ids of those words that are single bytes.
-    pub(super) fn single_bytes(&self, is_word: impl Fn(u32) -> bool) -> Result<Box<[u32; 256]>, LoadError> {
+    fn single_bytes(&self, is_word: impl Fn(u32) -> bool) -> Result<Box<[u32; 256]>, LoadError> {
         let mut single_bytes = Box::new([u32::MAX; 256]);
         for (id, bytes) in self.iter() {
             if let &[byte] = bytes
@@ -66,67 +63,50 @@ impl Arena {
         }
     }
 
-    /// By ranks alone: every two tokens merge whose bytes together are a token, whose rank is theirs. Ids are `offset`
-    /// more than ranks.
+    /// The words of a file. Adds its added tokens, the first of which stands at `place(0)`.
+    pub(super) fn words(
+        &mut self,
+        is_word: impl Fn(u32) -> bool,
+        (merges, joints): (&[Merge], Vec<u32>),
+        whole: Option<Index>,
+        added: &[AddedToken],
+        place: impl Fn(usize) -> String,
+    ) -> Result<Words, LoadError> {
+        let pairs = Pairs::new(self.single_bytes(is_word)?, joints, merges.len(), merges.iter().copied());
+        for (at, AddedToken { id, content, .. }) in added.iter().enumerate() {
+            self.put_checked(u64::from(*id), content.as_bytes(), || place(at))?;
+        }
+        self.shrink();
+        let bytes = || self.iter().map(|(_, bytes)| bytes);
+        let longest = bytes().map(<[u8]>::len).max().unwrap_or(1);
+        Ok(Words { pairs, whole, bridges: packing::bridges(bytes()).into(), longest })
+    }
+
+    /// The file of these tokens by ranks alone: every two tokens merge whose bytes together are a token, whose rank is
+    /// theirs. Ids are `offset` more than ranks.
     pub(super) fn by_ranks(
-        self,
+        mut self,
         offset: u32,
         patterns: Vec<String>,
         added: Vec<AddedToken>,
     ) -> Result<File, LoadError> {
         let is_word = |id| id >= offset;
-        let (index, single_bytes) = (index(&self, is_word)?, self.single_bytes(is_word)?);
+        let index = self.index(is_word)?;
         let mut merges = Vec::new();
         for (joint, bytes) in self.iter().filter(|&(id, _)| is_word(id)) {
             for cut in 1..bytes.len() {
                 let (left, right) = bytes.split_at(cut);
-                let get = |bytes| index.get(&self, bytes);
-                if let Some(left) = get(left)
-                    && let Some(right) = get(right)
+                if let Some(left) = index.get(left)
+                    && let Some(right) = index.get(right)
                 {
-                    merges.push(Merge { left, right, joint });
+                    merges.push(Merge { left, right, rank: joint });
                 }
             }
         }
-        let mut words = Words { tokens: self, single_bytes, merges, first: Some(offset), whole: Some(index) };
-        for AddedToken { id, content, .. } in &added {
-            words
-                .tokens
-                .put_checked(u64::from(*id), content.as_bytes(), || format!("special token {content}"))?;
-        }
-        Ok(File { words, patterns, added, is_nfc: false })
-    }
-}
-
-/// Two tokens that merge, and what they make.
-pub(super) struct Merge {
-    pub(super) left: u32,
-    pub(super) right: u32,
-    pub(super) joint: u32,
-}
-
-/// What merging needs, in the order of the file.
-pub(super) struct Words {
-    pub(super) tokens: Arena,
-    pub(super) single_bytes: Box<[u32; 256]>,
-    pub(super) merges: Vec<Merge>,
-    /// The token of rank 0, where ranks are those of the joint tokens; else they are the merges' order.
-    pub(super) first: Option<u32>,
-    /// For pieces that are tokens, if those are not merged.
-    pub(super) whole: Option<Index>,
-}
-
-impl Words {
-    /// The same, to be looked up. The file's text is no longer needed by then, and both at once would be the most memory
-    /// that loading takes.
-    pub(super) fn pair_table(self) -> PairTable {
-        let Self { mut tokens, single_bytes, merges, first, whole } = self;
-        let mut pairs = Pairs::new(merges.len());
-        for (order, Merge { left, right, joint }) in (0..).zip(merges) {
-            pairs.put(left, right, first.map_or(order, |first| joint - first), joint);
-        }
-        tokens.shrink();
-        PairTable::new(tokens, single_bytes, pairs, whole)
+        let place =
+            |at: usize| added.get(at).map_or_else(String::new, |of| format!("special token {}", of.content));
+        let words = self.words(is_word, (&merges, Vec::new()), Some(index), &added, place)?;
+        Ok(File { words, tokens: self, patterns, added, is_nfc: false })
     }
 }
 

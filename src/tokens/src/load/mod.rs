@@ -17,6 +17,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::{
     Tokenizer, VOCABULARIES,
     added::{AddedToken, Part, Preparation},
+    arena::Arena,
+    merge::Scratch,
     pattern::{Pattern, Stages},
     vocabulary::{Vocabulary, Words},
 };
@@ -65,13 +67,14 @@ impl Error for LoadError {}
 
 /// An encoding that was read from a file, before it has a place among the others.
 struct File {
-    words: builder::Words,
+    words: Words,
+    tokens: Arena,
     patterns: Vec<String>,
     added: Vec<AddedToken>,
     is_nfc: bool,
 }
 
-/// How a file prepares text, and the hash of the file.
+/// The way a file prepares text, and the hash of the file.
 #[derive(Debug)]
 pub(super) struct FilePreparation {
     pub(super) preparation: Preparation,
@@ -132,7 +135,7 @@ impl Tokenizer {
         }
     }
 
-    /// Its place among all encodings of this process: first those that are built in, then those that were loaded.
+    /// Position among all encodings of this process: the built-in ones come first, then the loaded ones.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
@@ -157,12 +160,13 @@ impl Tokenizer {
         Ok(Self {
             number: Self::all().len() + before,
             name: Box::leak(options.name.clone().into_boxed_str()),
-            vocabulary: Box::leak(Box::new(Vocabulary {
-                number: VOCABULARIES + before,
+            vocabulary: Box::leak(Box::new(Vocabulary::of_file(
+                VOCABULARIES + before,
                 pattern,
-                words: Words::Table(Box::new(file.words.pair_table())),
-            })),
-            special: special.into(),
+                file.words,
+                file.tokens,
+            ))),
+            special: special.leak(),
             loaded: Some(Box::leak(Box::new(FilePreparation { preparation, content }))),
         })
     }
@@ -247,22 +251,18 @@ fn pattern_of(patterns: &[String]) -> Result<Pattern, LoadError> {
 #[must_use]
 pub fn read_anything(file: &[u8], pattern: &str, text: &str) -> usize {
     let options = LoadOptions { pattern: Some(pattern.to_owned()), ..LoadOptions::default() };
-    let Ok(File { words, patterns, added, is_nfc }) = read(file, &options) else { return 0 };
+    let Ok(File { words, tokens, patterns, added, is_nfc }) = read(file, &options) else { return 0 };
     let Ok(stages) = Stages::new(&patterns) else { return 0 };
-    let words = words.pair_table();
-    let (mut joiner, mut tokens, mut count) = (crate::pair_table::Joiner::default(), Vec::new(), 0);
-    let mut spelled = Vec::new();
+    let (mut scratch, mut count) = (Scratch::default(), 0);
     Preparation::new(added, is_nfc).parts(text, true, &mut |part| {
         let Part::Text(text) = part else { return true };
         let mut start = 0;
         stages.find(text.as_bytes(), 0, |end| {
             let piece = text.as_bytes().get(start..end).unwrap_or_default();
-            tokens.clear();
-            joiner.encode(&words, piece, &mut tokens);
-            spelled.clear();
-            let are_tokens = tokens.iter().all(|&id| words.spell(id, &mut spelled));
-            debug_assert!(start < end && are_tokens && spelled == piece, "every byte is in one token");
-            (start, count) = (end, count + tokens.len());
+            scratch.encode(&words, piece);
+            let spelled = scratch.tokens.iter().filter_map(|&id| tokens.get(id)).flatten();
+            debug_assert!(start < end && spelled.eq(piece), "every byte is in one token");
+            (start, count) = (end, count + scratch.tokens.len());
             true
         });
         debug_assert_eq!(start, text.len(), "pieces reach the end of the text");

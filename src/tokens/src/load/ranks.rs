@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{File, LoadError, LoadOptions, builder};
-use crate::pair_table::Arena;
+use crate::arena::Arena;
 
 pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
     let mut tokens = Arena::default();

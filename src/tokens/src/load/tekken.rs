@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
 use super::{File, LoadError, builder};
-use crate::pair_table::Arena;
+use crate::arena::Arena;
 
 #[derive(Deserialize)]
 struct Tekken<'a> {
@@ -38,7 +38,7 @@ struct Special {
     token_str: String,
 }
 
-/// True if a JSON file is one: it begins with its configuration, where others begin with a version.
+/// Returns `true` for a `tekken.json`, which begins with its configuration. Others begin with a version.
 pub(super) fn is_one(text: &[u8]) -> bool {
     let key = br#"{"config":"#;
     text.iter().filter(|byte| !byte.is_ascii_whitespace()).take(key.len()).eq(key)

@@ -9,11 +9,12 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::{
-    File, GPT2, LoadError,
-    builder::{Merge, Words, index},
+use super::{File, GPT2, LoadError};
+use crate::{
+    added::AddedToken,
+    arena::Arena,
+    pairs::{MOST_RANK, Merge},
 };
-use crate::{added::AddedToken, pair_table::Arena};
 
 /// The members of a file that are read.
 #[derive(Deserialize)]
@@ -53,18 +54,14 @@ pub(super) fn read(text: &str) -> Result<File, LoadError> {
     let (Some(vocab), Some(merges)) = (model.vocab, model.merges) else {
         return Err(LoadError::new("model", "has no vocab or no merges"));
     };
-    let merges = vocab.merges(&merges)?;
-    let (tokens, is_word) = vocab.spelled();
+    let (merges, joints) = vocab.merges(&merges)?;
+    let (mut tokens, is_word) = vocab.spelled();
     let is_word = |id| is_word.get(id as usize) == Some(&true);
-    let single_bytes = tokens.single_bytes(is_word)?;
-    let whole = (model.ignore_merges == Some(true)).then(|| index(&tokens, is_word)).transpose()?;
-    let mut words = Words { tokens, single_bytes, merges, first: None, whole };
-    for (at, token) in file.added_tokens.iter().enumerate() {
-        words
-            .tokens
-            .put_checked(u64::from(token.id), token.content.as_bytes(), || format!("added_tokens[{at}]"))?;
-    }
-    Ok(File { words, patterns, added: file.added_tokens, is_nfc })
+    let whole = (model.ignore_merges == Some(true)).then(|| tokens.index(is_word)).transpose()?;
+    let added = file.added_tokens;
+    let words =
+        tokens.words(is_word, (&merges, joints), whole, &added, |at| format!("added_tokens[{at}]"))?;
+    Ok(File { words, tokens, patterns, added, is_nfc })
 }
 
 impl Model<'_> {
@@ -270,25 +267,30 @@ impl<'a> Visitor<'a> for HalvesVisitor {
 }
 
 impl Vocab {
-    /// Merges in order, each as the ids of its halves and of what they make.
-    fn merges(&self, merges: &[Halves<'_>]) -> Result<Vec<Merge>, LoadError> {
+    /// The merges in order, and the tokens that they make.
+    fn merges(&self, merges: &[Halves<'_>]) -> Result<(Vec<Merge>, Vec<u32>), LoadError> {
+        if merges.len() >= MOST_RANK as usize {
+            return Err(LoadError::new("model.merges", format!("has more than {MOST_RANK} merges")));
+        }
         let written = &self.0;
-        let index = index(written, |_| true)?;
-        let (mut both, mut last) = (String::new(), 0);
-        let found = merges.iter().enumerate().map(|(at, Halves(left, right))| {
+        let index = written.index(|_| true)?;
+        let mut last = 0;
+        let found = (0..).zip(merges).map(|(rank, Halves(left, right))| {
             let id = |token: &str| {
                 let unknown = || format!("{} is not in the vocabulary", shown(token));
-                let id = index.get(written, token.as_bytes());
-                id.ok_or_else(|| LoadError::new(format!("model.merges[{at}]"), unknown()))
+                let id = index.get(token.as_bytes());
+                id.ok_or_else(|| LoadError::new(format!("model.merges[{rank}]"), unknown()))
             };
-            both.clear();
-            both.extend([&**left, &**right]);
-            // Tokens have mostly been made in the order of their ids, some of them in several ways.
-            let is_joint = |&id: &u32| written.get(id) == Some(both.as_bytes());
-            let joint = [last, last + 1].into_iter().find(is_joint).map_or_else(|| id(&both), Ok);
-            let merge = Merge { left: id(left)?, right: id(right)?, joint: joint? };
-            last = merge.joint;
-            Ok(merge)
+            // Most tokens are made in the order of their ids, some of them in several ways.
+            let is_joint = |&id: &u32| {
+                let behind = written.get(id).and_then(|token| token.strip_prefix(left.as_bytes()));
+                behind == Some(right.as_bytes())
+            };
+            let near = [last, last + 1].into_iter().find(is_joint);
+            let joint = near.map_or_else(|| id(&[&**left, &**right].concat()), Ok);
+            let merge = Merge { left: id(left)?, right: id(right)?, rank };
+            last = joint?;
+            Ok((merge, last))
         });
         found.collect()
     }

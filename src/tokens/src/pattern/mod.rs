@@ -42,23 +42,18 @@ pub(crate) enum Pattern {
 /// Runs code with the type of the pattern.
 macro_rules! by_hand {
     ($pattern:expr, $type:ident => $code:expr, $stages:pat => $regex:expr) => {
+        by_hand!(@ $pattern, $type => $code, $stages => $regex;
+            Cl100k Llama3 Qwen2 Qwen35 DeepSeek O200k Tekken Kimi Gpt2)
+    };
+    (@ $pattern:expr, $type:ident => $code:expr, $stages:pat => $regex:expr; $($known:ident)*) => {
         match $pattern {
-            $crate::pattern::Pattern::Cl100k => by_hand!(@ Cl100k, $type => $code),
-            $crate::pattern::Pattern::Llama3 => by_hand!(@ Llama3, $type => $code),
-            $crate::pattern::Pattern::Qwen2 => by_hand!(@ Qwen2, $type => $code),
-            $crate::pattern::Pattern::Qwen35 => by_hand!(@ Qwen35, $type => $code),
-            $crate::pattern::Pattern::DeepSeek => by_hand!(@ DeepSeek, $type => $code),
-            $crate::pattern::Pattern::O200k => by_hand!(@ O200k, $type => $code),
-            $crate::pattern::Pattern::Tekken => by_hand!(@ Tekken, $type => $code),
-            $crate::pattern::Pattern::Kimi => by_hand!(@ Kimi, $type => $code),
-            $crate::pattern::Pattern::Gpt2 => by_hand!(@ Gpt2, $type => $code),
+            $($crate::pattern::Pattern::$known => {
+                type $type = $crate::pattern::$known;
+                $code
+            })*
             $crate::pattern::Pattern::Regex($stages) => $regex,
         }
     };
-    (@ $known:ident, $type:ident => $code:expr) => {{
-        type $type = $crate::pattern::$known;
-        $code
-    }};
 }
 pub(crate) use by_hand;
 
@@ -116,8 +111,8 @@ pub(crate) trait Pretokenizer {
     /// Starts of pieces in a block that nothing after the block can change.
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64;
 
-    /// True if a piece ends at `end`, after a line break that is followed by another character, whatever stands around
-    /// the two lines; the first of them alone must have the same pieces.
+    /// Returns `true` if a piece ends at `end` whatever stands around the two lines. A line break stands before `end`,
+    /// another character behind it, and the first line alone has the same pieces.
     #[inline(always)]
     fn ends_at_line(text: &[u8], end: usize) -> bool {
         is_last_break(text, end)
@@ -215,7 +210,7 @@ impl Block<'_> {
     }
 }
 
-/// True if no other line break follows this one in a run of white space.
+/// Returns `true` if no other line break follows this one in a run of white space.
 #[inline(always)]
 fn is_last_break(text: &[u8], end: usize) -> bool {
     let after = text.get(end..).unwrap_or_default();

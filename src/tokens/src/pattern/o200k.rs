@@ -30,7 +30,7 @@ pub(crate) type Kimi = Cased<3, true, true>;
 const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
 
 impl<const DIGITS: usize, const CONTRACTIONS: bool, const HAN: bool> Cased<DIGITS, CONTRACTIONS, HAN> {
-    /// True if a character makes words.
+    /// Returns `true` for a character that makes words.
     #[inline(always)]
     fn is_word(text: &[u8], at: usize) -> bool {
         classes::at(text, at).is_some_and(|(class, _)| MARKED.has(class))

@@ -3,7 +3,13 @@
 //! The only look-around that works is `\s+(?!\S)`, which nearly every pattern has: white space that gives its last character
 //! back if something follows. A pattern that needs backtracking is refused, with the place in it.
 
+use std::fmt::Display;
+
 use regex::{Regex, RegexBuilder};
+use regex_syntax::{
+    ast::{self, Ast, RepetitionKind, Span, Visitor, parse::Parser},
+    hir::translate::Translator,
+};
 
 /// Patterns one after the other: each cuts the pieces of the one before.
 #[derive(Debug)]
@@ -66,12 +72,12 @@ impl Stage {
             pattern.to_owned()
         };
         let gives_back = rewritten != pattern;
-        refuse_possessive(&rewritten)?;
+        check(&rewritten)?;
         let regex = RegexBuilder::new(&rewritten)
             .size_limit(MOST_BYTES)
             .dfa_size_limit(MOST_BYTES)
             .build()
-            .map_err(|error| one_line(&error.to_string()))?;
+            .map_err(|error| error.to_string())?;
         if regex.captures_len() > 1 + usize::from(gives_back) && gives_back {
             return Err("a pattern with groups of its own beside \\s+(?!\\S)".to_owned());
         }
@@ -119,44 +125,35 @@ impl Stage {
     }
 }
 
-/// `a++` and `a{1,3}+` would be read as repeated repetitions.
-fn refuse_possessive(pattern: &str) -> Result<(), String> {
-    let bytes = pattern.as_bytes();
-    let (mut is_escaped, mut in_class, mut before) = (false, 0_usize, b' ');
-    for (at, &byte) in bytes.iter().enumerate() {
-        let is_plain = !is_escaped && in_class == 0;
-        let is_repeated = || match before {
-            b'+' | b'*' | b'?' => true,
-            b'}' => ends_with_count(bytes.get(..at).unwrap_or_default()),
-            _ => false,
-        };
-        if is_plain && byte == b'+' && is_repeated() {
-            return Err(format!("a possessive repetition at offset {at}"));
-        }
-        match byte {
-            b'[' if !is_escaped => in_class += 1,
-            b']' if !is_escaped => in_class = in_class.saturating_sub(1),
-            _ => {}
-        }
-        before = if is_escaped { b' ' } else { byte };
-        is_escaped = byte == b'\\' && !is_escaped;
+/// Refuses what the crate cannot match, and `a++` and `a{1,3}+`, which it would read as repeated repetitions.
+fn check(pattern: &str) -> Result<(), String> {
+    let told = |what: &dyn Display, span: &Span| format!("{what}, at offset {}", span.start.offset);
+    let ast = Parser::new().parse(pattern).map_err(|error| told(error.kind(), error.span()))?;
+    ast::visit(&ast, Possessive)?;
+    let translated = Translator::new().translate(pattern, &ast);
+    translated.map(drop).map_err(|error| told(error.kind(), error.span()))
+}
+
+struct Possessive;
+
+impl Visitor for Possessive {
+    type Output = ();
+    type Err = String;
+
+    fn finish(self) -> Result<(), String> {
+        Ok(())
     }
-    Ok(())
-}
 
-/// True if these bytes end with a repetition such as `{1,3}`, not with a class such as `\p{L}`.
-fn ends_with_count(bytes: &[u8]) -> bool {
-    let counted =
-        bytes.iter().rev().skip(1).take_while(|byte| byte.is_ascii_digit() || **byte == b',').count();
-    counted > 0 && bytes.iter().rev().nth(counted + 1) == Some(&b'{')
-}
-
-/// The last line of the crate's error, which says what is wrong, and the column that its picture points to.
-fn one_line(error: &str) -> String {
-    let column = error.lines().find_map(|line| line.find('^').filter(|_| line.trim_start().starts_with('^')));
-    let what = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    // The picture is indented by four.
-    column.map_or_else(|| what.to_owned(), |column| format!("{what}, at offset {}", column.saturating_sub(4)))
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), String> {
+        match ast {
+            Ast::Repetition(outer)
+                if outer.op.kind == RepetitionKind::OneOrMore && matches!(*outer.ast, Ast::Repetition(_)) =>
+            {
+                Err(format!("a possessive repetition at offset {}", outer.op.span.start.offset))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
