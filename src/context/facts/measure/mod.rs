@@ -67,7 +67,7 @@ fn cuts(raw: &Raw<'_>, handle: Option<Handle>, rules: &Rules) -> CutTable {
     CutTable::of(raw.texts(), marker, |text| rules.tokens(text))
 }
 
-/// Its images, and what a marker in the place of one saves.
+/// The images of a message, and the tokens that a marker in the place of one saves.
 fn images(raw: &Raw<'_>, rules: &Rules) -> Images {
     let lens = raw.parts.iter().filter_map(|part| match part {
         Part::Image { len } => Some(*len as u32),

@@ -25,7 +25,7 @@ pub struct Rules {
     pub exclude_tools: Vec<Box<str>>,
     /// Tokens of one image.
     pub image_tokens: usize,
-    /// What stays whole in its newest state; `None` for nothing.
+    /// Names of the states that stay whole; `None` for no state.
     pub keep: Option<KeepRules>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// True if nothing may be done to what this tool was asked and answered.
+    /// Returns `true` for a tool whose results are never touched.
     pub(super) fn excludes(&self, tool_name: &[u16]) -> bool {
         self.exclude_tools.contains(&text(tool_name))
     }

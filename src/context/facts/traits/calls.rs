@@ -5,11 +5,12 @@
 
 use serde_json::{Map, Value};
 
+use super::edits::FileUse;
 use super::forms::{Names, TABLE, ToolForm};
 use super::lines::{self, Line};
-use super::paths::Path;
-use super::shell::{self, looks_like_file};
-use super::target::{Change, File, Range, Target};
+use super::paths::looks_like_file;
+use super::shell;
+use super::target::{File, Range, Target};
 use super::{edits, patch, script};
 use crate::text::utf16;
 
@@ -38,8 +39,8 @@ impl Subject {
         let command = objects.iter().find_map(|object| command_in(object, form));
         match (file, command) {
             (Some(path), _) => Self::File(path.to_owned()),
-            (None, Some(Command::Text(text))) => Self::Command(text.to_owned()),
-            (None, Some(Command::Words(words))) => Self::Command(words.join(" ")),
+            (None, Some(Value::String(text))) => Self::Command(text.clone()),
+            (None, Some(words)) => Self::Command(shell::words_of(words).join(" ")),
             (None, None) => Self::Nothing,
         }
     }
@@ -69,17 +70,14 @@ impl Target {
         }
         let Some((form, names)) = listed else { return Self::default() };
         let folder = objects.iter().find_map(|object| texts_of(object, &names.folder).next());
-        let mut reader = Reader { names, folder, left: MAX_VALUES, files: Vec::new() };
+        let mut reader = Reader { names, left: MAX_VALUES, files: Vec::new() };
         reader.object(fields, None);
-        let mut files = reader.finish();
+        let mut files: Vec<File> = reader.files.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
         if files.is_empty()
             && let Some(command) = objects.iter().find_map(|object| command_in(object, names))
         {
-            let found = match command {
-                Command::Text(text) => shell::of_text(text, folder),
-                Command::Words(words) => shell::of_words(&words, folder),
-            };
+            let found = shell::files(command, folder);
             (files, program) = (found.files, found.program);
         }
         let is_changed = files.iter().any(|file| file.change.is_some());
@@ -92,29 +90,11 @@ impl Target {
     }
 }
 
-/// A command as one text, or as a program and its arguments.
-enum Command<'a> {
-    Text(&'a str),
-    Words(Vec<&'a str>),
-}
-
-/// A file while the arguments are read.
-#[derive(Default)]
-struct Draft<'a> {
-    path: &'a str,
-    range: Option<Range>,
-    moved_to: Option<&'a str>,
-    is_changed: bool,
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
-}
-
 /// Reads files out of nested arguments: an edit belongs to the file named beside it or above it.
 struct Reader<'a> {
     names: &'a ToolForm,
-    folder: Option<&'a str>,
     left: usize,
-    files: Vec<Draft<'a>>,
+    files: Vec<FileUse<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -125,7 +105,7 @@ impl<'a> Reader<'a> {
         let first = self.files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
             let (path, range) = lines_behind(path).map_or((path, range), |(path, lines)| (path, Some(lines)));
-            self.files.push(Draft { path, range, ..Draft::default() });
+            self.files.push(FileUse { path, range, ..FileUse::default() });
         }
         let current = if self.files.len() > first { Some(first) } else { above };
         if let Some(file) = current.and_then(|at| self.files.get_mut(at)) {
@@ -163,17 +143,6 @@ impl<'a> Reader<'a> {
             Value::Array(values) => values.iter().for_each(|value| self.value(value, above)),
             _ => {}
         }
-    }
-
-    fn finish(self) -> Vec<File> {
-        let folder = self.folder;
-        let files = self.files.into_iter().filter_map(|draft| {
-            let moved_to = draft.moved_to.and_then(|to| Path::of(to, folder));
-            let is_changed = draft.is_changed || moved_to.is_some();
-            let change = is_changed.then(|| Change { moved_to, ..edits::change(&draft.old, &draft.new) });
-            Some(File { path: Path::of(draft.path, folder)?, range: draft.range, change })
-        });
-        files.collect()
     }
 }
 
@@ -225,13 +194,12 @@ fn texts_of<'a>(fields: &'a Map<String, Value>, names: &Names) -> impl Iterator<
 }
 
 /// A command under one of the form's names: a text, or a list of words.
-fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<Command<'a>> {
-    form.command.iter().find_map(|name| match fields.get(name)? {
-        Value::String(text) if !text.trim().is_empty() => Some(Command::Text(text)),
-        Value::Array(words) if !words.is_empty() => {
-            Some(Command::Words(words.iter().take(MAX_VALUES).filter_map(Value::as_str).collect()))
-        }
-        _ => None,
+fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<&'a Value> {
+    let mut given = form.command.iter().filter_map(|name| fields.get(name));
+    given.find(|value| match value {
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(words) => !words.is_empty(),
+        _ => false,
     })
 }
 

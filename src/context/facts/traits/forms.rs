@@ -155,12 +155,10 @@ pub(super) struct Program {
     pub(super) last: Names,
     /// Options whose word is a number of skipped lines.
     pub(super) skipped: Names,
-    /// Options that take a number of no known line.
-    pub(super) other: Names,
     /// True if `-40` is a number of first lines.
     pub(super) numbered: bool,
-    /// True if the skipped word is a `sed` script that may name lines.
-    pub(super) lines: Option<String>,
+    /// True if the skipped word is a script of `sed` or `awk`, which may name lines.
+    pub(super) names_lines: bool,
 }
 
 /// The operands of a program that are files.

@@ -97,13 +97,13 @@ pub struct Layout {
 /// Tokens of a text and of the marker lines that stand for cut lines of it, and the lines that stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Of the text, counted as it came and not line by line.
+    /// Tokens of the whole text, which are fewer than those of its lines together.
     pub text: u32,
-    /// Of each marker line.
+    /// Tokens of each marker line.
     pub gap: u32,
-    /// Tokens that the first or the last says beyond that.
+    /// Tokens that the first or the last marker line has beyond that.
     pub once: u32,
-    /// Of the one marker line where nothing else stays.
+    /// Tokens of the one marker line where nothing else stays.
     pub marker: u32,
     /// Lines at the beginning that any cut shows.
     pub least_head: u32,

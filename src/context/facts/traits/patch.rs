@@ -1,6 +1,8 @@
 //! Edits that are written as text: patches in the form of `apply_patch`, unified diffs, and blocks of what is searched and
 //! what replaces it.
 
+use super::edits::FileUse;
+
 /// The first line of a patch in the form of `apply_patch`.
 pub(super) const START: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -9,22 +11,10 @@ const MOVE: &str = "*** Move to: ";
 /// Files looked at in one text.
 const MAX_FILES: usize = 256;
 
-/// The changes of a patch to one file.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct FilePatch<'a> {
-    /// The file's path, as the patch names it.
-    pub(super) path: &'a str,
-    /// The path it moves to.
-    pub(super) moved_to: Option<&'a str>,
-    /// The lines it expects to find: those that stay and those that go.
-    pub(super) old: Vec<&'a str>,
-    /// The lines it leaves: those that stay and those that come.
-    pub(super) new: Vec<&'a str>,
-}
-
-impl<'a> FilePatch<'a> {
-    fn of(path: &'a str) -> Self {
-        Self { path: path.trim(), ..Self::default() }
+impl<'a> FileUse<'a> {
+    /// A file that a patch changes: `old` has the lines that stay and those that go, `new` those that stay and those that come.
+    fn patched(path: &'a str) -> Self {
+        Self { path: path.trim(), is_changed: true, ..Self::default() }
     }
 
     fn take(&mut self, line: &'a str) {
@@ -40,21 +30,21 @@ impl<'a> FilePatch<'a> {
 }
 
 /// The files of every patch or unified diff in `text`; nothing if it holds none.
-pub(super) fn files(text: &str) -> Vec<FilePatch<'_>> {
+pub(super) fn files(text: &str) -> Vec<FileUse<'_>> {
     let mut files = if text.contains(START) { patches(text) } else { unified(text) };
     files.truncate(MAX_FILES);
     files
 }
 
-fn patches(text: &str) -> Vec<FilePatch<'_>> {
-    let mut files: Vec<FilePatch<'_>> = Vec::new();
+fn patches(text: &str) -> Vec<FileUse<'_>> {
+    let mut files: Vec<FileUse<'_>> = Vec::new();
     let mut is_open = false;
     for line in text.lines() {
         if line.contains(START) || line.starts_with(END) {
             is_open = !line.starts_with(END);
         } else if !is_open {
         } else if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
-            files.push(FilePatch::of(path));
+            files.push(FileUse::patched(path));
         } else if let (Some(file), Some(path)) = (files.last_mut(), line.strip_prefix(MOVE)) {
             file.moved_to = Some(path.trim());
         } else if let Some(file) = files.last_mut() {
@@ -65,9 +55,9 @@ fn patches(text: &str) -> Vec<FilePatch<'_>> {
 }
 
 /// Files of a unified diff: `--- a/x`, `+++ b/x`, then hunks that open with `@@`.
-fn unified(text: &str) -> Vec<FilePatch<'_>> {
+fn unified(text: &str) -> Vec<FileUse<'_>> {
     const NONE: &str = "/dev/null";
-    let mut files: Vec<FilePatch<'_>> = Vec::new();
+    let mut files: Vec<FileUse<'_>> = Vec::new();
     let (mut before, mut is_hunk) = (None, false);
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -78,7 +68,7 @@ fn unified(text: &str) -> Vec<FilePatch<'_>> {
             let name = if new.trim() == NONE { old } else { new };
             let name = name.split('\t').next().unwrap_or_default();
             let bare = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
-            files.push(FilePatch::of(bare));
+            files.push(FileUse::patched(bare));
         } else if line.starts_with("diff --git ") {
             is_hunk = false;
         } else if line.starts_with("@@") {
@@ -127,13 +117,13 @@ mod tests {
         assert_eq!(
             files(patch),
             [
-                FilePatch {
-                    path: "a.rs",
+                FileUse {
                     moved_to: Some("b.rs"),
                     old: vec!["stays", "goes"],
-                    new: vec!["stays", "comes"]
+                    new: vec!["stays", "comes"],
+                    ..FileUse::patched("a.rs")
                 },
-                FilePatch { path: "c.rs", moved_to: None, old: vec![], new: vec!["new"] },
+                FileUse { new: vec!["new"], ..FileUse::patched("c.rs") },
             ]
         );
         assert_eq!(files("*** Begin Patch\n-stray"), []);
@@ -146,13 +136,12 @@ mod tests {
         assert_eq!(
             files(diff),
             [
-                FilePatch {
-                    path: "a.rs",
-                    moved_to: None,
+                FileUse {
                     old: vec!["stays", "-- goes"],
-                    new: vec!["stays", "comes"]
+                    new: vec!["stays", "comes"],
+                    ..FileUse::patched("a.rs")
                 },
-                FilePatch { path: "c.rs", moved_to: None, old: vec![], new: vec!["new"] },
+                FileUse { new: vec!["new"], ..FileUse::patched("c.rs") },
             ]
         );
     }

@@ -11,6 +11,9 @@ const MAX_PARTS: usize = 24;
 /// Characters of a name that are remembered.
 const NAME_CHARS: usize = 80;
 
+/// Longest extension of a word that looks like a file's name.
+const MAX_EXTENSION: usize = 10;
+
 /// A normalised path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
@@ -86,6 +89,39 @@ fn is_absolute(path: &str) -> bool {
     let path = path.trim_start();
     let drive = path.as_bytes().get(1) == Some(&b':');
     drive || path.starts_with(['/', '\\', '~'])
+}
+
+/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
+pub(super) fn is_path(word: &str) -> bool {
+    !word.is_empty()
+        && !word.contains(['$', '*', '?', '`', '(', '{', '\n'])
+        && word != "."
+        && word != "/dev/null"
+}
+
+/// Returns `true` if a word has the extension of a file.
+pub(super) fn looks_like_file(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    is_path(word)
+        && !word.contains("..")
+        && extension.len() <= MAX_EXTENSION
+        && extension.starts_with(|first: char| first.is_ascii_alphabetic())
+        && extension.chars().all(char::is_alphanumeric)
+}
+
+/// A place in a folder, unless it begins at a root.
+pub(super) fn joined(folder: Option<&str>, to: &str) -> String {
+    match folder {
+        Some(folder) if !to.starts_with(['/', '~', '\\']) && !to.contains(':') => format!("{folder}/{to}"),
+        _ => to.to_owned(),
+    }
+}
+
+/// The new place of a file that moves to a place or into a folder.
+pub(super) fn moved(from: &str, to: &str) -> String {
+    let name = from.rsplit(['/', '\\']).next().unwrap_or_default();
+    to.strip_suffix(['/', '\\']).map_or_else(|| to.to_owned(), |into| format!("{into}/{name}"))
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! The files that a short Python, JavaScript or Ruby script opens, and the texts that it replaces in them.
 //!
-//! It runs nothing: texts in quotes and names that hold one are followed, all else is passed over.
+//! It runs nothing. It follows quoted texts and names that hold one, and skips all else.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::edits;
+use super::edits::FileUse;
 use super::forms::TABLE;
-use super::paths::Path;
-use super::shell::is_path;
+use super::paths::is_path;
 use super::target::File;
 
 /// Files looked at in one script, and words read of it.
@@ -30,12 +29,8 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
     for at in 0..words.len() {
         scope.read(words.get(at..).unwrap_or_default());
     }
-    let files = scope.files.iter().filter_map(|file| {
-        let path = Path::of(file.path, folder).filter(|_| is_path(file.path))?;
-        let change = file.is_changed.then(|| edits::change(&file.old, &file.new));
-        Some(File { path, range: None, change })
-    });
-    files.collect()
+    let files = scope.files.iter().filter(|file| is_path(file.path));
+    files.filter_map(|file| file.file(folder)).collect()
 }
 
 /// The tools that a script calls as `tools.name({ field: "text" })` or `tools.name("text")`, with their texts.
@@ -75,20 +70,11 @@ pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
     calls
 }
 
-/// A file while the script is read.
-#[derive(Default)]
-struct ScriptFile<'a> {
-    path: &'a str,
-    is_changed: bool,
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
-}
-
 #[derive(Default)]
 struct Scope<'a> {
     /// The texts that names hold.
     texts: HashMap<&'a str, &'a str>,
-    files: Vec<ScriptFile<'a>>,
+    files: Vec<FileUse<'a>>,
     current: usize,
 }
 
@@ -141,7 +127,7 @@ impl<'a> Scope<'a> {
         let known = self.files.iter().position(|file| file.path == path);
         self.current = known.unwrap_or(self.files.len());
         if known.is_none() && self.files.len() < MAX_FILES {
-            self.files.push(ScriptFile { path, ..ScriptFile::default() });
+            self.files.push(FileUse { path, ..FileUse::default() });
         }
     }
 
@@ -214,6 +200,8 @@ fn quoted(rest: &str, quote: char) -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::edits;
+    use super::super::paths::Path;
     use super::*;
 
     fn path(path: &str) -> Path {

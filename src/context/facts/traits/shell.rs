@@ -1,21 +1,23 @@
 //! The files that a shell command reads, writes or moves, by the table's programs.
 //!
-//! It is no shell: quotes are undone, pipes and `&&` separate commands, `cd` is followed, here-documents belong to their
-//! command; variables, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd: a backslash
+//! It runs nothing. It undoes quotes, splits commands at pipes and `&&`, follows `cd`, and gives a here-document to its
+//! command. Variables, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd, so a backslash
 //! before a plain character is part of a path.
 
-use super::forms::{Names, Operands, Program, TABLE};
-use super::paths::Path;
-use super::target::{Change, File, Range};
-use super::words::{Command, commands};
-use super::{edits, script};
+use serde_json::Value;
 
-/// Commands looked at in one call, files in all of them, and scripts inside scripts.
+use super::edits::{self, FileUse};
+use super::forms::{Names, Operands, Program, TABLE};
+use super::paths::{is_path, joined, looks_like_file, moved};
+use super::script;
+use super::target::{File, Range};
+use super::words::{Command, commands};
+
+/// Commands looked at in one call, words of one, files in all of them, and scripts inside scripts.
 const MAX_COMMANDS: usize = 64;
+const MAX_WORDS: usize = 4096;
 const MAX_FILES: usize = 64;
 const MAX_DEPTH: usize = 4;
-/// Longest extension of a word that looks like a file's name.
-const MAX_EXTENSION: usize = 10;
 
 /// The files of a command, and the program that named the first of them.
 #[derive(Debug, Default)]
@@ -24,30 +26,23 @@ pub(super) struct CommandFiles {
     pub(super) program: Option<u16>,
 }
 
-/// The files that a script names, in order; it begins in `folder`.
-pub(super) fn of_text(text: &str, folder: Option<&str>) -> CommandFiles {
+/// The files that a command names, in order. It is a script, or a program and its arguments, and starts in `folder`.
+pub(super) fn files(command: &Value, folder: Option<&str>) -> CommandFiles {
     let mut reader = Reader::of(folder);
-    reader.text(text, 0);
-    reader.finish()
+    match command {
+        Value::String(script) => reader.text(script, 0),
+        words => {
+            let words = words_of(words).into_iter().map(str::to_owned).collect();
+            reader.command(&Command { words, ..Command::default() }, 0);
+        }
+    }
+    reader.found.files.truncate(MAX_FILES);
+    reader.found
 }
 
-/// The files that a program started with these arguments names.
-pub(super) fn of_words(words: &[&str], folder: Option<&str>) -> CommandFiles {
-    let mut reader = Reader::of(folder);
-    let words = words.iter().map(|&word| word.to_owned()).collect();
-    reader.command(&Command { words, ..Command::default() }, 0);
-    reader.finish()
-}
-
-/// Returns `true` if a word has the extension of a file.
-pub(super) fn looks_like_file(word: &str) -> bool {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    is_path(word)
-        && !word.contains("..")
-        && extension.len() <= MAX_EXTENSION
-        && extension.starts_with(|first: char| first.is_ascii_alphabetic())
-        && extension.chars().all(char::is_alphanumeric)
+/// The texts of a list.
+pub(super) fn words_of(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().take(MAX_WORDS).filter_map(Value::as_str).collect()
 }
 
 struct Reader {
@@ -64,11 +59,6 @@ impl Reader {
     fn of(folder: Option<&str>) -> Self {
         let folder = folder.map(str::to_owned);
         Self { folder, found: CommandFiles::default(), piped: 0, text: None, left: MAX_COMMANDS }
-    }
-
-    fn finish(mut self) -> CommandFiles {
-        self.found.files.truncate(MAX_FILES);
-        self.found
     }
 
     fn text(&mut self, text: &str, depth: usize) {
@@ -118,10 +108,13 @@ impl Reader {
 
     fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
+        let range = Range::of(read.first, read.last);
         let folder = self.folder.clone();
         let folder = folder.as_deref();
-        let file =
-            |path: &str, change| Some(File { path: Path::of(path, folder)?, range: read.range, change });
+        let reads = |paths: &[&str]| -> Vec<File> {
+            let uses = paths.iter().map(|path| FileUse { path, range, ..FileUse::default() });
+            uses.filter_map(|of| of.file(folder)).collect()
+        };
         let files: Vec<File> = match program.files {
             Operands::None => Vec::new(),
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
@@ -129,14 +122,14 @@ impl Reader {
                 return self.here(command);
             }
             Operands::Words if !read.is_printed => Vec::new(),
-            Operands::Words => read.files.iter().filter_map(|path| file(path, None)).collect(),
-            Operands::Revision | Operands::Named => {
-                read.named.iter().filter_map(|path| file(path, None)).collect()
-            }
+            Operands::Words => reads(&read.files),
+            Operands::Revision | Operands::Named => reads(&read.named),
             Operands::Move => match read.files[..] {
                 [from, to] => {
-                    let moved_to = Path::of(&moved(from, to), folder);
-                    file(from, Some(Change { moved_to, ..Change::default() })).into_iter().collect()
+                    let to = moved(from, to);
+                    let file =
+                        FileUse { path: from, moved_to: Some(&to), is_changed: true, ..FileUse::default() };
+                    file.file(folder).into_iter().collect()
                 }
                 _ => Vec::new(),
             },
@@ -156,7 +149,7 @@ impl Reader {
             }
         };
         let writes = matches!(program.files, Operands::Write | Operands::Patch | Operands::Script);
-        if let (false, true, Some(range)) = (writes, files.is_empty(), read.range) {
+        if let (false, true, Some(range)) = (writes, files.is_empty(), range) {
             // A filter behind a pipe passes on a part of what was read.
             let from = self.found.files.len().saturating_sub(self.piped);
             for file in self.found.files.iter_mut().skip(from).filter(|file| file.change.is_none()) {
@@ -189,53 +182,24 @@ impl Reader {
 }
 
 /// The words of a program, by what they mean to it.
+#[derive(Default)]
 struct Operation<'a> {
     files: Vec<&'a str>,
     /// The files of `git` that a revision, `--` or an extension tells.
     named: Vec<&'a str>,
-    range: Option<Range>,
     text: Option<&'a str>,
-    /// True if it prints lines as they stand.
-    is_printed: bool,
-}
-
-/// The lines that the words read so far ask for, and the words that are still skipped.
-struct Progress {
+    /// The lines that the words ask for.
     first: Option<u64>,
     last: Option<u64>,
+    /// True if it prints lines as they stand.
+    is_printed: bool,
+    /// Words that are still skipped: a pattern, a script.
     skip: usize,
-    has_script: bool,
-}
-
-impl Progress {
-    /// Takes the lines that a script names.
-    fn read_script(&mut self, script: &str) {
-        if self.has_script {
-            (self.first, self.last) = lines_of(script).unwrap_or((self.first, self.last));
-        }
-    }
-
-    /// Reads a word that is no option. Returns `true` if it is a file.
-    fn read_operand(&mut self, word: &str) -> bool {
-        if self.skip > 0 {
-            self.skip -= 1;
-            self.read_script(word);
-            return false;
-        }
-        // PowerShell's `(Get-Content a.rs)[9..39]`.
-        let part = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')?.split_once(".."));
-        if let Some((first, last)) = part {
-            (self.first, self.last) = (number(first).map(after), number(last).map(after));
-        }
-        part.is_none()
-    }
 }
 
 impl<'a> Operation<'a> {
     fn of(program: &Program, words: &[&'a str]) -> Self {
-        let mut of = Self { files: Vec::new(), named: Vec::new(), range: None, text: None, is_printed: true };
-        let has_script = program.lines.is_some();
-        let mut read = Progress { first: None, last: None, skip: program.skip, has_script };
+        let mut of = Self { skip: program.skip, ..Self::default() };
         let (mut count, mut is_behind, mut has_needed) = (None, false, program.needs.is_none());
         let mut words = words.iter().copied();
         while let Some(word) = words.next() {
@@ -246,22 +210,22 @@ impl<'a> Operation<'a> {
                 is_behind = true;
             } else if is_behind {
                 of.named.push(word);
-                of.files.extend(read.read_operand(word).then_some(word));
+                of.read_operand(program, word);
             } else if is_in(&program.paths) {
                 of.files.extend(words.next().into_iter().flat_map(|list| list.split(',')));
             } else if is_in(&program.instead) {
-                read.skip = read.skip.saturating_sub(1);
-                read.read_script(words.next().unwrap_or_default());
+                of.skip = of.skip.saturating_sub(1);
+                of.read_script(program, words.next().unwrap_or_default());
             } else if is_in(&program.texts) {
                 of.text = words.next();
             } else if is_in(&program.first) {
                 count = words.next().and_then(number).or(count);
             } else if is_in(&program.last) {
                 let from = words.next().and_then(|word| word.strip_prefix('+'));
-                read.first = from.and_then(number).or(read.first);
+                of.first = from.and_then(number).or(of.first);
             } else if is_in(&program.skipped) {
-                read.first = words.next().and_then(number).map(after).or(read.first);
-            } else if is_in(&program.values) || is_in(&program.other) {
+                of.first = words.next().and_then(number).map(after).or(of.first);
+            } else if is_in(&program.values) {
                 words.next();
             } else if is_option(word) {
                 let attached = word.trim_start_matches('-').trim_start_matches("lines=");
@@ -269,7 +233,7 @@ impl<'a> Operation<'a> {
                 if let (true, Some(lines)) = (program.numbered, lines) {
                     count = Some(lines);
                 } else if let (false, Some(from)) = (program.last.is_empty(), attached.strip_prefix("n+")) {
-                    read.first = number(from).or(read.first);
+                    of.first = number(from).or(of.first);
                 }
             } else {
                 if let Some((_, path)) = word.split_once(':').filter(|(_, path)| is_path(path)) {
@@ -277,16 +241,36 @@ impl<'a> Operation<'a> {
                 } else if program.files == Operands::Named && looks_like_file(word) {
                     of.named.push(word);
                 }
-                of.files.extend(read.read_operand(word).then_some(word));
+                of.read_operand(program, word);
             }
         }
-        let until = count.map(|count: u64| read.first.unwrap_or(1).saturating_add(count).saturating_sub(1));
-        of.range = Range::of(read.first, read.last.or(until));
+        let until = count.map(|count: u64| of.first.unwrap_or(1).saturating_add(count).saturating_sub(1));
+        of.last = of.last.or(until);
         of.files.retain(|word| is_path(word));
         // A search in one file prints its lines as they stand.
-        let is_search = !has_script && of.files.iter().all(|file| looks_like_file(file));
+        let is_search = !program.names_lines && of.files.iter().all(|file| looks_like_file(file));
         of.is_printed = has_needed || is_search;
         of
+    }
+
+    /// Reads a word that is no option: a file, unless it is skipped or PowerShell's `(Get-Content a.rs)[9..39]`.
+    fn read_operand(&mut self, program: &Program, word: &'a str) {
+        let part = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')?.split_once(".."));
+        if self.skip > 0 {
+            self.skip -= 1;
+            self.read_script(program, word);
+        } else if let Some((first, last)) = part {
+            (self.first, self.last) = (number(first).map(after), number(last).map(after));
+        } else {
+            self.files.push(word);
+        }
+    }
+
+    /// Takes the lines that a script names.
+    fn read_script(&mut self, program: &Program, script: &str) {
+        if program.names_lines {
+            (self.first, self.last) = lines_of(script).unwrap_or((self.first, self.last));
+        }
     }
 }
 
@@ -382,14 +366,6 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|of| of.is_ascii_alphanumeric() || of == '_')
 }
 
-/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
-pub(super) fn is_path(word: &str) -> bool {
-    !word.is_empty()
-        && !word.contains(['$', '*', '?', '`', '(', '{', '\n'])
-        && word != "."
-        && word != "/dev/null"
-}
-
 /// The text that `echo` and `printf` write, where they are redirected.
 fn said(command: &Command) -> Option<String> {
     let (first, rest) = command.words.split_first()?;
@@ -398,19 +374,6 @@ fn said(command: &Command) -> Option<String> {
 }
 
 fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {
-    let path = Path::of(path, folder).filter(|_| is_path(path))?;
-    Some(File { path, range: None, change: Some(edits::change(&[], texts)) })
-}
-
-fn joined(folder: Option<&str>, to: &str) -> String {
-    match folder {
-        Some(folder) if !to.starts_with(['/', '~', '\\']) && !to.contains(':') => format!("{folder}/{to}"),
-        _ => to.to_owned(),
-    }
-}
-
-/// The new place of a file that moves to a place or into a folder.
-fn moved(from: &str, to: &str) -> String {
-    let name = from.rsplit(['/', '\\']).next().unwrap_or_default();
-    to.strip_suffix(['/', '\\']).map_or_else(|| to.to_owned(), |into| format!("{into}/{name}"))
+    let file = FileUse { path, is_changed: true, new: texts.to_vec(), ..FileUse::default() };
+    file.file(folder).filter(|_| is_path(path))
 }

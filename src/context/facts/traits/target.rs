@@ -20,7 +20,7 @@ pub struct Target {
 /// A file named by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its place.
+    /// The path of the file.
     pub path: Path,
     /// The lines that the call asks for; `None` for the whole file.
     pub range: Option<Range>,
@@ -67,7 +67,7 @@ impl Range {
 }
 
 impl Change {
-    /// True if no line is known that it replaces or writes.
+    /// Returns `true` if no line is known that it replaces or writes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.old.is_empty() && self.new.is_empty()

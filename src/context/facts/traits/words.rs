@@ -235,7 +235,7 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// What follows the next `len` bytes.
+/// The text behind the next `len` bytes.
 fn after<'a>(rest: &Chars<'a>, len: usize) -> Chars<'a> {
     rest.as_str().get(len..).unwrap_or_default().chars()
 }

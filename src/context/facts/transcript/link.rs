@@ -21,14 +21,21 @@ pub enum Link {
 
 /// A link, and the facts that find the rest of its group.
 #[derive(Clone, Copy, Debug)]
-struct GroupLink {
-    link: Link,
-    /// Of a result, the position of its call among the calls of its assistant message.
-    call: usize,
-    /// Of a message that opens a group, the newest in it.
-    newest: usize,
+pub(super) struct GroupLink {
+    pub(super) link: Link,
+    /// The position of a result's call among the calls of its assistant message.
+    pub(super) call: usize,
+    /// The index of the newest message in the group that a message opens.
+    pub(super) newest: usize,
     /// True for a result if a provider would see another message between it and its call.
-    is_parted: bool,
+    pub(super) is_parted: bool,
+}
+
+impl GroupLink {
+    /// The link of a message that stands alone.
+    fn own(index: usize) -> Self {
+        Self { link: Link::Own, call: 0, newest: index, is_parted: false }
+    }
 }
 
 /// The links of a list of messages.
@@ -38,30 +45,14 @@ struct GroupLink {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
     links: Vec<GroupLink>,
-    /// The stranger's index, and that of the message that opens the innermost group around it.
-    strangers: BTreeMap<usize, usize>,
+    /// The index of each stranger, and of the message that opens the innermost group around it.
+    pub(super) strangers: BTreeMap<usize, usize>,
 }
 
 impl Links {
-    pub(super) fn link(&self, index: usize) -> Link {
-        self.links.get(index).map_or(Link::Own, |linked| linked.link)
-    }
-
-    pub(super) fn call(&self, index: usize) -> usize {
-        self.links.get(index).map_or(0, |linked| linked.call)
-    }
-
-    pub(super) fn newest(&self, opener: usize) -> usize {
-        self.links.get(opener).map_or(opener, |linked| linked.newest)
-    }
-
-    pub(super) fn is_parted(&self, index: usize) -> bool {
-        self.links.get(index).is_some_and(|linked| linked.is_parted)
-    }
-
-    /// The strangers, ascending, each with the message that opens the group around it.
-    pub(super) fn strangers(&self) -> &BTreeMap<usize, usize> {
-        &self.strangers
+    /// The link of the message at `index`.
+    pub(super) fn at(&self, index: usize) -> GroupLink {
+        self.links.get(index).copied().unwrap_or_else(|| GroupLink::own(index))
     }
 
     /// Links the messages again that a change from `at` on may link otherwise, and all behind them.
@@ -71,7 +62,7 @@ impl Links {
         self.strangers.split_off(&first);
         let mut open = self.open_before(messages, first);
         for (index, message) in messages.iter().enumerate().skip(first) {
-            let mut linked = GroupLink { link: Link::Own, call: 0, newest: index, is_parted: false };
+            let mut linked = GroupLink::own(index);
             match &message.body {
                 Body::Assistant(assistant) => {
                     open.push_back(OpenCalls::of(index, message.is_sent, assistant));
@@ -108,7 +99,7 @@ impl Links {
         let oldest = open.front().map_or(first, |calls| calls.opener);
         for index in oldest..first {
             let result = messages.get(index).and_then(|message| message.tool_result());
-            if let (Link::ResultOf(opener), Some(result)) = (self.link(index), result)
+            if let (Link::ResultOf(opener), Some(result)) = (self.at(index).link, result)
                 && let Some(calls) = open.iter_mut().find(|calls| calls.opener == opener)
             {
                 calls.take(&result.call_id);
@@ -121,10 +112,10 @@ impl Links {
     /// Notes the result at `index` as the newest of its group, and what stands between it and the one before as strangers.
     /// Returns `true` if there is any between it and its call.
     fn note_strangers(&mut self, messages: &[Arc<Message>], opener: usize, index: usize) -> bool {
-        let before = self.newest(opener);
-        let mut is_parted = self.is_parted(before) && before > opener;
+        let before = self.at(opener).newest;
+        let mut is_parted = self.at(before).is_parted && before > opener;
         for (between, message) in messages.iter().enumerate().take(index).skip(before + 1) {
-            let is_seen = match self.link(between) {
+            let is_seen = match self.at(between).link {
                 Link::Own => message.speaks(),
                 // A result of an earlier group stands where it is.
                 Link::ResultOf(other) => other > opener,

@@ -87,7 +87,7 @@ pub struct Usage {
     pub cache_read: Option<f64>,
     /// Prompt tokens written to the cache.
     pub cache_write: Option<f64>,
-    /// Those of them written to live for an hour.
+    /// Prompt tokens written to live for an hour, which `cache_write` includes.
     pub cache_write_1h: Option<f64>,
     /// Tokens of the answer.
     pub output: Option<f64>,
@@ -108,13 +108,13 @@ pub struct Usage {
 /// The refusal of a request for its length: the numbers of tokens that it names.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Refusal {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     pub prompt: Option<f64>,
-    /// That the endpoint takes of prompt and answer.
+    /// Tokens of prompt and answer together that the endpoint takes.
     pub limit: Option<f64>,
-    /// That the request asked for the answer.
+    /// Tokens that the request reserved for the answer.
     pub output: Option<f64>,
-    /// By which the request is over the limit.
+    /// Tokens by which the request is over the limit.
     pub excess: Option<f64>,
 }
 
@@ -142,7 +142,7 @@ impl Usage {
         (tokens > 0.0 && tokens <= MOST).then_some(tokens)
     }
 
-    /// True if any of the prompt was read from the cache or written to it.
+    /// Returns `true` if any of the prompt was read from the cache or written to it.
     pub fn is_cached(&self) -> bool {
         self.cache_read.unwrap_or(0.0) + self.cache_write.unwrap_or(0.0) > 0.0
     }
@@ -193,12 +193,12 @@ pub struct Shortened {
 }
 
 impl Message {
-    /// True for role `user`.
+    /// Returns `true` for role `user`.
     pub fn is_user(&self) -> bool {
         matches!(self.body, Body::User)
     }
 
-    /// True for role `system`.
+    /// Returns `true` for role `system`.
     pub fn is_system(&self) -> bool {
         matches!(self.body, Body::System)
     }
@@ -241,7 +241,7 @@ impl Message {
         }
     }
 
-    /// True if `other` is the same message or one of equal content; a report may have come in since.
+    /// Returns `true` if `other` is the same message or has equal content. A usage report may have come in since.
     pub fn is_same(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint
             || (self.identity == other.identity && self.reported_tokens().is_none())

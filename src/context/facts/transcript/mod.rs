@@ -106,12 +106,12 @@ impl Transcript {
 
     /// The link of the message at `index` to its neighbours.
     pub fn link(&self, index: usize) -> Link {
-        self.links.link(index)
+        self.links.at(index).link
     }
 
-    /// Of a tool result, the position of its call among those of the assistant message it answers.
+    /// The position of a tool result's call among the calls of the assistant message that it answers.
     pub fn call_position(&self, index: usize) -> usize {
-        self.links.call(index)
+        self.links.at(index).call
     }
 
     /// Index of the message that opens the group of the message at `index`.
@@ -124,18 +124,18 @@ impl Transcript {
 
     /// The group that opens at `start`: that message and the tool results that answer it.
     pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        (start..=self.links.newest(start)).filter(move |&index| self.group_start(index) == start)
+        (start..=self.links.at(start).newest).filter(move |&index| self.group_start(index) == start)
     }
 
     /// Messages that a provider would see between a call and its results, each with the message that it is sent behind.
     pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
-        let strangers = self.links.strangers().iter();
-        strangers.map(|(&index, &opener)| Move { index, opener, after: self.links.newest(opener) })
+        let strangers = self.links.strangers.iter();
+        strangers.map(|(&index, &opener)| Move { index, opener, after: self.links.at(opener).newest })
     }
 
     /// Returns `true` if a provider would see another message between the result at `index` and its call.
     pub fn is_parted(&self, index: usize) -> bool {
-        self.links.is_parted(index)
+        self.links.at(index).is_parted
     }
 
     /// The indices in the order in which the messages are sent.
@@ -144,7 +144,7 @@ impl Transcript {
         for step in self.moves() {
             behind.entry(step.after).or_default().push(step.index);
         }
-        let strangers = self.links.strangers();
+        let strangers = &self.links.strangers;
         let mut order = Vec::with_capacity(self.len());
         for index in (0..self.len()).filter(|index| !strangers.contains_key(index)) {
             let mut waiting = vec![index];
@@ -158,7 +158,7 @@ impl Transcript {
 
     /// The position behind the group of the message at `index`.
     pub fn group_end(&self, index: usize) -> usize {
-        self.links.newest(self.group_start(index)) + 1
+        self.links.at(self.group_start(index)).newest + 1
     }
 
     /// Index of the last user message: what follows it is the open turn.

@@ -51,14 +51,14 @@ pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
     bound_within(account, changed + 1..account.len())
 }
 
-/// Those of `messages` whose thinking is bound, and is sent.
+/// The messages in this range whose thinking is bound and sent.
 pub fn bound_within(account: &Account, messages: Range<usize>) -> Vec<usize> {
     let thinkers = account.thinkers();
     let place = |end: usize| thinkers.partition_point(|&index| index < end);
     bound_among(account, thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default())
 }
 
-/// Those of the messages at `indices` whose thinking is bound, and is sent.
+/// The messages at these indices whose thinking is bound and sent.
 pub fn bound_among(account: &Account, indices: &[usize]) -> Vec<usize> {
     let bound = bound_thinkers(account, indices.iter().copied());
     bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
@@ -74,7 +74,7 @@ pub fn holds_turn(account: &Account) -> bool {
     newest.is_some_and(|of| binds_thinking(&of.source)) && bound_thinkers(account, in_turn()).next().is_some()
 }
 
-/// Those of the assistant messages at `indices` that are sent with thinking that is bound.
+/// The assistant messages at these indices that are sent with bound thinking.
 fn bound_thinkers(
     account: &Account,
     indices: impl Iterator<Item = usize>,

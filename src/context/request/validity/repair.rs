@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use serde::Serialize;
+
 use super::check::{View, is_blank_text, part_has_lone_surrogate, texts_after_call};
 use super::{Family, Problem, Rule};
 use crate::context::facts::measure::{Part, Raw, RawRole};
@@ -15,7 +17,8 @@ use crate::text::{has_lone_surrogate, utf16};
 const REPLACED: &[u16] = &[0xFFFD];
 
 /// The change of one message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Mend {
     /// True if the message is dropped.
     pub is_dropped: bool,
@@ -26,7 +29,7 @@ pub struct Mend {
 }
 
 /// The changes that make a transcript valid.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// The indices of all messages in their new order; `None` if the order stays.
     pub order: Option<Vec<usize>>,

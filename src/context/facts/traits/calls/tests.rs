@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::context::facts::traits::forms::Form;
+use crate::context::facts::traits::paths::Path;
+use crate::context::facts::traits::target::Change;
 use proptest::prelude::*;
 use serde_json::json;
 
