@@ -125,44 +125,20 @@ export interface KeptState {
   name: string
 }
 
-/** Loads a vocabulary from a path or from bytes. Returns the number of its encoding. */
-export declare function loadVocabulary(file: string | Uint8Array, options: VocabularyOptions): Promise<number>
+/**
+ * Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checked what the
+ * file does not hold: the name, and of a tiktoken file the pattern and the ids of its special tokens by text.
+ */
+export declare function loadVocabulary(file: string | Uint8Array, name: string, pattern: string | undefined | null, specialTokens: Record<string, number>): Promise<number>
 
-/** The change of a message that mends a transcript. */
-export interface MendedMessage {
-  /** Its position. */
-  index: number
-  /** True if the message is dropped. */
-  isDropped: boolean
-  /** Positions of the dropped blocks. */
-  blocks: Array<number>
-  /** True if lone surrogates in its texts are replaced. */
-  isRewritten: boolean
-}
-
-/** Returns the changes that repair a transcript by the same rules. */
-export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Mends
-
-/** The changes that mend a transcript. */
-export interface Mends {
-  /** The positions of all messages in their new order; nothing if the order stays. */
-  order?: Array<number>
-  /** The messages that change. */
-  mends: Array<MendedMessage>
-}
-
-/** A message that breaks a rule. */
-export interface Problem {
-  /** Its position. */
-  index: number
-  /** The rule. */
-  rule: string
-  /** The provider's words. */
-  message: string
-}
+/**
+ * Returns the changes that repair a transcript by the same rules: `order`, the positions of all messages in their new
+ * order, and `mends`, the change of each message by its position.
+ */
+export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): string
 
 /** Returns the problems that a provider would refuse. `api` is pi's name of the wire; by default that of the newest answer. */
-export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): Array<Problem>
+export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): string
 
 /** The special tokens of an encoding as JSON: an object of ids by text. */
 export declare function specialTokens(encoding: number): string
@@ -188,13 +164,3 @@ export interface Splice {
 
 /** Writes the tokens that did not fit at the last call of `encode`. */
 export declare function takeEncoded(tokens: Uint32Array): void
-
-/** Facts that a vocabulary's file does not hold. `lib/tokens/load.js` checked them. */
-export interface VocabularyOptions {
-  /** The encoding's name. */
-  name: string
-  /** The pattern of a tiktoken file. */
-  pattern?: string
-  /** Ids of the special tokens of a tiktoken file, by text. */
-  specialTokens: Record<string, number>
-}

@@ -20,9 +20,8 @@ const OPTIONS = {
 
 async function loadEncoding(source, options) {
   const file = fileOf(source);
-  const checked = checkLoading(options, file);
-  const { name } = checked;
-  const number = await native().loadVocabulary(file, checked);
+  const { name, pattern, specialTokens } = checkLoading(options, file);
+  const number = await native().loadVocabulary(file, name, pattern, specialTokens);
   if ((numbers.get(name) ?? number) !== number) {
     throw new RangeError(`loadEncoding: the name ${show(name)} is taken by another vocabulary; give another`);
   }

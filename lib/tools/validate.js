@@ -17,10 +17,9 @@ function repair(messages, api) {
   const answer = ask("repair", messages, api, "mends");
   if (answer === undefined) return messages;
   const { order, mends } = answer;
-  if (mends.length === 0 && order === undefined) return messages;
-  const byIndex = new Map(mends.map((mend) => [mend.index, mend]));
+  if (order === null && Object.keys(mends).length === 0) return messages;
   return (order ?? Array.from(messages.keys())).flatMap((index) => {
-    const mend = byIndex.get(index);
+    const mend = mends[index];
     if (mend === undefined) return [messages[index]];
     return mend.isDropped ? [] : [mended(messages[index], mend)];
   });
@@ -37,7 +36,7 @@ function ask(name, messages, api, question) {
   }
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
-  return native()[question](batch.numbers, batch.strings, api);
+  return JSON.parse(native()[question](batch.numbers, batch.strings, api));
 }
 
 function mended(message, { blocks, isRewritten }) {

@@ -3,34 +3,51 @@
 //! All hooks share the cache. It finds all facts in use, and keeps a few megabytes of others. It holds facts and the short
 //! texts that replace long ones, never a message.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, LazyLock, Weak};
 
 use parking_lot::Mutex;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
 use crate::context::facts::measure::{Raw, Rules, measure};
 use crate::context::facts::transcript::Message;
 
 /// Bytes of facts that are kept while not in use.
-const MAX_BYTES: u64 = 8 * 1024 * 1024;
-/// Messages expected: the bound at a typical 512 bytes of facts each.
-const MESSAGES: usize = 16 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// Entries from which on unused ones are removed.
+const SWEPT_FROM: usize = 4096;
 
 /// Hash of the content, hash of the rules it was measured under.
 type Key = (u128, u64);
 
-static CACHE: LazyLock<Cache<Key, Arc<Message>, FactsWeight>> =
-    LazyLock::new(|| Cache::with_weighter(MESSAGES, MAX_BYTES, FactsWeight));
+static CACHE: LazyLock<Mutex<ContentCache>> = LazyLock::new(Mutex::default);
 
-#[derive(Clone)]
-struct FactsWeight;
+#[derive(Default)]
+struct ContentCache {
+    /// A schedule holds the facts of a conversation's last call, so the copies of the next one find them here.
+    facts: HashMap<Key, Weak<Message>>,
+    /// Number of entries at which unused ones are removed.
+    swept_at: usize,
+    /// The newest facts, oldest first: they stay without being in use.
+    newest: VecDeque<Arc<Message>>,
+    newest_bytes: usize,
+}
 
-impl Weighter<Key, Arc<Message>> for FactsWeight {
-    fn weight(&self, _key: &Key, message: &Arc<Message>) -> u64 {
-        message.heap_bytes() as u64
+impl ContentCache {
+    fn insert(&mut self, key: Key, facts: &Arc<Message>) {
+        self.newest_bytes += facts.heap_bytes();
+        self.newest.push_back(facts.clone());
+        while self.newest_bytes > MAX_BYTES
+            && let Some(oldest) = self.newest.pop_front()
+        {
+            self.newest_bytes -= oldest.heap_bytes();
+        }
+        if self.facts.len() >= self.swept_at {
+            self.facts.retain(|_, facts| facts.strong_count() > 0);
+            self.facts.shrink_to(2 * self.facts.len());
+            self.swept_at = SWEPT_FROM.max(2 * self.facts.len());
+        }
+        self.facts.insert(key, Arc::downgrade(facts));
     }
 }
 
@@ -39,37 +56,13 @@ pub(super) fn hash_of(rules: &Rules) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(rules)
 }
 
-/// Facts in use: a schedule keeps those of a conversation's last call, so the copies of the next one find them.
-static IN_USE: LazyLock<Mutex<FactsInUse>> = LazyLock::new(Mutex::default);
-
-#[derive(Default)]
-struct FactsInUse {
-    facts: HashMap<Key, Weak<Message>>,
-    /// Number of entries at which unused ones are removed.
-    swept_at: usize,
-}
-
-impl FactsInUse {
-    const SWEPT_FROM: usize = 4096;
-
-    fn insert(&mut self, key: Key, facts: &Arc<Message>) {
-        if self.facts.len() >= self.swept_at {
-            self.facts.retain(|_, facts| facts.strong_count() > 0);
-            self.facts.shrink_to(2 * self.facts.len());
-            self.swept_at = Self::SWEPT_FROM.max(2 * self.facts.len());
-        }
-        self.facts.insert(key, Arc::downgrade(facts));
-    }
-}
-
 /// The facts of a message. Content that was measured under equal rules is looked up.
 pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Message> {
     let key = (raw.fingerprint, rules_hash);
-    let known = CACHE.get(&key).or_else(|| IN_USE.lock().facts.get(&key).and_then(Weak::upgrade));
+    let known = CACHE.lock().facts.get(&key).and_then(Weak::upgrade);
     known.unwrap_or_else(|| {
         let facts = Arc::new(measure(raw, rules));
-        CACHE.insert(key, facts.clone());
-        IN_USE.lock().insert(key, &facts);
+        CACHE.lock().insert(key, &facts);
         facts
     })
 }
@@ -89,9 +82,11 @@ mod tests {
             facts_of(&Raw { fingerprint, ..Raw::new(role, parts) }, &rules, 0)
         };
         let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
-        assert!(CACHE.weight() <= MAX_BYTES, "{} bytes", CACHE.weight());
-        assert!(CACHE.len() > 1000, "it does remember");
+        let cache = CACHE.lock();
+        assert!(cache.newest_bytes <= MAX_BYTES, "{} bytes", cache.newest_bytes);
+        assert!(cache.newest.len() > 1000, "it does remember");
         let held = all.iter().filter(|facts| facts.upgrade().is_some()).count();
-        assert!(held <= CACHE.len(), "{held} held: what it lets go is freed");
+        assert!(held <= cache.newest.len(), "{held} held: what it lets go is freed");
+        assert!(cache.facts.len() <= 2 * (cache.newest.len() + SWEPT_FROM), "entries of freed facts go");
     }
 }

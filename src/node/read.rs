@@ -132,12 +132,9 @@ impl<'a> Cursor<'a> {
             self.number..self.number + if matches!(role, Role::Assistant) { USAGE_NUMBERS } else { 0 };
         let role = self.role(role)?;
         let parts = (0..part_count).map(|_| self.part()).collect::<Result<Vec<_>>>()?;
-        let fingerprint = self.fingerprint(first_string, [first_number..self.number, 0..0]);
-        let identity = if usage.is_empty() {
-            fingerprint
-        } else {
-            self.fingerprint(first_string, [first_number..usage.start, usage.end..self.number])
-        };
+        let identity = self.hash(first_string, [first_number..usage.start, usage.end..self.number]);
+        let reported = self.batch.numbers.get(usage).unwrap_or_default();
+        let fingerprint = identity ^ xxh3_128_with_seed(cast_slice(reported), 0);
         Ok(Raw { role, timestamp_ms, is_sent, is_protected, parts, fingerprint, identity })
     }
 
@@ -207,8 +204,8 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Hash of the texts since `first_string`, of their ends, and of `numbers`. Equal content has equal fingerprints.
-    fn fingerprint(&self, first_string: usize, numbers: [Range<usize>; 2]) -> u128 {
+    /// Hash of the texts since `first_string`, of their ends, and of `numbers`.
+    fn hash(&self, first_string: usize, numbers: [Range<usize>; 2]) -> u128 {
         let start = self.text_start(first_string);
         let ends = self.batch.ends.get(first_string..self.string).unwrap_or_default();
         let of_numbers = numbers.into_iter().fold(0, |seed, range| {

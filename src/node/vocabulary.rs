@@ -13,22 +13,14 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::tokens::{LoadOptions, MOST_FILE_BYTES, Tokenizer};
 
-/// Facts that a vocabulary's file does not hold. `lib/tokens/load.js` checked them.
-#[napi(object)]
-pub struct VocabularyOptions {
-    /// The encoding's name.
-    pub name: String,
-    /// The pattern of a tiktoken file.
-    pub pattern: Option<String>,
-    /// Ids of the special tokens of a tiktoken file, by text.
-    pub special_tokens: BTreeMap<String, u32>,
-}
-
-/// Loads a vocabulary from a path or from bytes. Returns the number of its encoding.
+/// Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checked what the
+/// file does not hold: the name, and of a tiktoken file the pattern and the ids of its special tokens by text.
 #[napi(ts_return_type = "Promise<number>")]
 pub fn load_vocabulary(
     file: Either<String, Uint8ArraySlice<'_>>,
-    options: VocabularyOptions,
+    name: String,
+    pattern: Option<String>,
+    special_tokens: BTreeMap<String, u32>,
 ) -> Result<Promise<f64>> {
     guarded(|| {
         let file = match file {
@@ -40,7 +32,6 @@ pub fn load_vocabulary(
                 Either::A(path) => read(&path)?,
                 Either::B(bytes) => bytes,
             };
-            let VocabularyOptions { name, pattern, special_tokens } = options;
             let options = LoadOptions { name, pattern, special_tokens };
             let loaded = Tokenizer::load(bytes, &options);
             let loaded = loaded.map_err(|error| Failure::invalid(format!("{}: {error}", options.name)))?;
