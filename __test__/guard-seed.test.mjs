@@ -308,6 +308,7 @@ test("a shape that the guard does not know is a TypeError", () => {
     ["UIMessage", { id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
     ["UIMessage", { role: "assistant", content: "", toolInvocations: [{ toolName: "f", result: "hi" }] }],
     ["Gemini", { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
+    ["Gemini", { role: "user", parts: [{ text: "hi" }] }],
     ["Bedrock", { role: "user", content: [{ toolResult: { toolUseId: "1", content: [{ text: "hi" }] } }] }],
     ["LangChain", { content: "hi", _getType: () => "human" }],
     ["LangChain", { type: "human", data: { content: "hi" } }],

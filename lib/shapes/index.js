@@ -12,7 +12,9 @@ const isObject = (value) => typeof value === "object" && value !== null;
 const UNREAD = [
   [
     "UIMessage[] of the AI SDK (use convertToModelMessages)",
-    ({ role, parts, toolInvocations }) => role !== "model" && [parts, toolInvocations].some(Array.isArray),
+    ({ parts, toolInvocations }) =>
+      Array.isArray(toolInvocations) ||
+      (Array.isArray(parts) && parts.every((part) => typeof part?.type === "string")),
   ],
   ["Gemini's contents", ({ role, parts }) => role === "model" || Array.isArray(parts)],
   [
