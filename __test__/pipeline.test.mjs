@@ -173,8 +173,10 @@ for (const [name, make] of Object.entries(engines)) {
         { role: "assistant", content: null, tool_calls: [call] },
         { role: "tool", tool_call_id: "1", content: "r" },
       ];
-      for (const message of fromOpenAIMessages(messages)) await own.append("openai", message);
-      assert.deepEqual(toOpenAIMessages(await own.getHistory("openai", 9)), messages);
+      for (const [chat, list] of Object.entries({ converted: fromOpenAIMessages(messages), as: messages })) {
+        for (const message of list) await own.append(chat, message);
+        assert.deepEqual(toOpenAIMessages(await own.getHistory(chat, 9)), messages);
+      }
     });
 
     test("chats are named by numbers and texts, in a column of either type", async () => {

@@ -146,6 +146,13 @@ for (const [place, options] of [
       const [called, done] = manager.getMessages("s");
       assert.deepEqual([called.content, called.toolCalls, "toolCallId" in called], ["", toolCalls, false]);
       assert.deepEqual(Object.keys(done).sort(), ["content", "id", "role", "timestamp"]);
+      const call = { id: "1", type: "function", function: { name: "f", arguments: '{"n": 1}' } };
+      const openai = [
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "1", content: "fine" },
+      ];
+      addAll(manager, "o", openai);
+      assert.deepEqual(toOpenAIMessages(manager.getMessages("o")), openai, "nor is a call of OpenAI's lost");
     });
 
     test("getMessages(sessionId, includeSystem = true) returns an array", () => {

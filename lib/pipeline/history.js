@@ -217,7 +217,10 @@ class PostgresProvider extends StoredHistory {
 
 /** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
 function toRow(method, message) {
-  const { role, content, blocks, toolCalls, toolCallId, isError, original } = message ?? {};
+  const { role, blocks, isError, original, tool_calls: calls, tool_call_id: callId } = message ?? {};
+  const { toolCalls = calls, toolCallId = callId } = message ?? {};
+  // An answer that only calls tools has no text: OpenAI says null.
+  const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
   if (!ROLES.includes(role) || typeof content !== "string") {
     throw new TypeError(
       `${method}: message must be { role: ${ROLES.join(" | ")}, content: string }; its role is ${show(role)}`,

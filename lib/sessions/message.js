@@ -29,7 +29,8 @@ function keyOf(sessionId) {
 
 /** Returns a frozen copy of a host's message with id and timestamp. Throws a TypeError that names a wrong field. */
 function checkMessage(message) {
-  const { id, role, blocks, timestamp, toolCalls } = message ?? {};
+  const { id, role, blocks, timestamp, tool_calls: calls, tool_call_id: callId } = message ?? {};
+  const { toolCalls = calls, toolCallId = callId } = message ?? {};
   // An answer that only calls tools has no text: OpenAI says null.
   const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
   if (!ROLES.has(role))
@@ -45,7 +46,7 @@ function checkMessage(message) {
     content: isText ? content : plainText(content),
     timestamp: timeOf(timestamp),
   };
-  addRest(copy, { ...message, blocks: isText ? blocks : content });
+  addRest(copy, { ...message, blocks: isText ? blocks : content, toolCalls, toolCallId });
   return Object.freeze(copy);
 }
 
