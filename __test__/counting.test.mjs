@@ -13,8 +13,22 @@ import {
   isWithinTokenLimit,
 } from "../index.js";
 
+import { answer, call, image, text, thinking, user } from "./support/messages.mjs";
+
 const TEXT = "An o200k text: 日本語 größer, don't.";
 const CLI = fileURLToPath(new URL("../bin/cli.mjs", import.meta.url));
+
+test("each block counts for what it is, and an image 1200", () => {
+  const tokens = (block, more) => countTokens(answer([block], more));
+  const own = countTokens("hello world");
+  assert.deepEqual(
+    [tokens(text("hello world")), tokens(thinking("hello world")), tokens(image)],
+    [own, own, 1200],
+  );
+  const asks = call("a", { name: "bash", arguments: { a: 1 } });
+  assert.equal(tokens(asks), countTokens("bash") + countTokens('{"a":1}'));
+  assert.equal(tokens(image, { stopReason: "error" }), 0);
+});
 
 test("by encoding or by model", async () => {
   const wanted = getEncoding("o200k_base").encode(TEXT).length;
@@ -61,33 +75,17 @@ test("within a limit", () => {
 /** The example of OpenAI's cookbook, and what the API reported for it. */
 test("chats count as OpenAI's cookbook reports", () => {
   const chat = [
-    {
-      role: "system",
-      content:
-        "You are a helpful, pattern-following assistant that translates corporate jargon into plain English.",
-    },
-    { role: "system", name: "example_user", content: "New synergies will help drive top-line growth." },
-    {
-      role: "system",
-      name: "example_assistant",
-      content: "Things working well together will increase revenue.",
-    },
-    {
-      role: "system",
-      name: "example_user",
-      content:
-        "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
-    },
-    {
-      role: "system",
-      name: "example_assistant",
-      content: "Let's talk later when we're less busy about how to do better.",
-    },
-    {
-      role: "user",
-      content: "This late pivot means we don't have time to boil the ocean for the client deliverable.",
-    },
-  ];
+    ["You are a helpful, pattern-following assistant that translates corporate jargon into plain English."],
+    ["New synergies will help drive top-line growth.", "example_user"],
+    ["Things working well together will increase revenue.", "example_assistant"],
+    [
+      "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
+      "example_user",
+    ],
+    ["Let's talk later when we're less busy about how to do better.", "example_assistant"],
+  ].map(([content, name]) => ({ role: "system", content, ...(name && { name }) }));
+  const last = "This late pivot means we don't have time to boil the ocean for the client deliverable.";
+  chat.push({ role: "user", content: last });
   assert.equal(countChatTokens(chat, { model: "gpt-3.5-turbo" }), 129);
   assert.equal(countChatTokens(chat, { model: "gpt-4-0613" }), 129);
   assert.equal(countChatTokens(chat, { model: "gpt-4o" }), 124);
@@ -113,16 +111,11 @@ test("on the command line", () => {
 });
 
 /** A conversation with one model, without usage to learn from. */
-function asked(model) {
-  const answer = {
-    role: "assistant",
-    model,
-    provider: "openai",
-    api: "openai-responses",
-    content: [{ type: "text", text: TEXT }],
-  };
-  return [{ role: "user", content: TEXT }, answer, { role: "user", content: TEXT }];
-}
+const asked = (model) => [
+  user(TEXT),
+  answer(TEXT, { model, provider: "openai", api: "openai-responses" }),
+  user(TEXT),
+];
 
 test("the hook counts as the model that answered first does", async () => {
   const events = [];

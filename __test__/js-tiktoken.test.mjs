@@ -11,6 +11,7 @@ import * as ours from "pi-strata/js-tiktoken";
 import * as ourLite from "pi-strata/js-tiktoken/lite";
 import { getEncoding } from "pi-strata/tokens";
 import { countTokens } from "../index.js";
+import { dice } from "./support/transcripts.mjs";
 
 const require = createRequire(import.meta.url);
 const NAMES = ["gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base"];
@@ -26,51 +27,20 @@ function outcome(call) {
   }
 }
 
-/** Numbers from a seed, the same on every machine. */
-function dice(seed) {
-  let state = seed >>> 0 || 1;
-  return (limit) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % limit;
-  };
-}
-
 const PARTS = [
-  ..."abcXYZ019 \n\t.,'/",
-  "hello",
-  " world",
-  "don't",
-  "HTMLParser",
-  "日本語",
-  "é",
-  "👩‍👩‍👧",
-  "  ",
-  "\r\n",
-  "<|endoftext|>",
-  "<|fim_prefix|>",
-  "<|endofprompt|>",
-  "<|end",
-  "<|",
-  "|>",
-  "\ud800",
+  ..."abcXYZ019 \n\t.,'/\ud800",
+  ...["hello", " world", "don't", "HTMLParser", "日本語", "é", "👩‍👩‍👧", "  ", "\r\n"],
+  ...["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "<|end", "<|", "|>"],
 ];
 const SPECIALS = ["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "hello", "<|nobody|>", "|>"];
 
 test("the same names are exported", () => {
-  assert.deepEqual(
-    Object.keys(ours)
+  const names = (from) =>
+    Object.keys(from)
       .filter((name) => !/^(default|module\.exports)$/.test(name))
-      .sort(),
-    Object.keys(theirs).sort(),
-  );
-  assert.deepEqual(
-    Object.keys(ourLite)
-      .filter((name) => !/^(default|module\.exports)$/.test(name))
-      .sort(),
-    Object.keys(theirLite).sort(),
-  );
+      .sort();
+  assert.deepEqual(names(ours), names(theirs));
+  assert.deepEqual(names(ourLite), names(theirLite));
 });
 
 test("3000 random texts and special arguments give what js-tiktoken gives", () => {
@@ -92,18 +62,12 @@ test("3000 random texts and special arguments give what js-tiktoken gives", () =
     const name = NAMES[random(NAMES.length)];
     const wanted = outcome(() => theirEncodings[name].encode(...args));
     const encoding = ours.getEncoding(name);
-    assert.deepEqual(
-      outcome(() => encoding.encode(...args)),
-      wanted,
-      `${name}, ${JSON.stringify(args)}`,
-    );
+    const where = `${name}, ${JSON.stringify(args)}`;
+    const own = outcome(() => encoding.encode(...args));
+    assert.deepEqual(own, wanted, where);
     if (typeof wanted === "string") continue;
-    assert.equal(
-      encoding.decode(wanted),
-      theirEncodings[name].decode(wanted),
-      `${name}, ${JSON.stringify(text)}`,
-    );
-    assert.deepEqual(Array.from(encoding.encodeTyped(...args)), wanted, `${name}, ${JSON.stringify(args)}`);
+    assert.equal(encoding.decode(wanted), theirEncodings[name].decode(wanted), where);
+    assert.deepEqual(Array.from(encoding.encodeTyped(...args)), wanted, where);
     assert.deepEqual([...encoding.encodeGenerator(...args)].flat(), wanted);
     assert.equal([...encoding.decodeGenerator(wanted)].join(""), encoding.decode(wanted));
   }
@@ -161,38 +125,15 @@ test("models: js-tiktoken's, today's, dated, fine-tuned and with a vendor's name
   }
   assert.ok(known.size > 90, `${known.size} models`);
   const today = {
-    o200k_base: [
-      "gpt-5.1-codex",
-      "gpt-6",
-      "gpt-6.1",
-      "gpt-6-mini-2026-11-01",
-      "openai/gpt-10.2-codex",
-      "gpt-realtime",
-      "gpt-realtime-mini",
-      "gpt-audio",
-      "o4",
-      "o5-mini",
-      "gpt-5-mini",
-      "openai/gpt-4o",
-      "ft:gpt-4o-mini-2024-07-18:us::id",
-      "o3-pro",
-      "codex-mini-latest",
-    ],
-    o200k_harmony: ["gpt-oss-20b", "openai/gpt-oss-120b", "groq/openai/gpt-oss-20b:free"],
-    cl100k_base: [
-      "azure/gpt-35-turbo",
-      "gpt-3.5-turbo-1106",
-      "text-embedding-3-large",
-      "davinci-002",
-      "GPT-4",
-    ],
+    o200k_base:
+      "gpt-5.1-codex gpt-6 gpt-6.1 gpt-6-mini-2026-11-01 openai/gpt-10.2-codex gpt-realtime gpt-realtime-mini gpt-audio o4 o5-mini gpt-5-mini openai/gpt-4o ft:gpt-4o-mini-2024-07-18:us::id o3-pro codex-mini-latest",
+    o200k_harmony: "gpt-oss-20b openai/gpt-oss-120b groq/openai/gpt-oss-20b:free",
+    cl100k_base: "azure/gpt-35-turbo gpt-3.5-turbo-1106 text-embedding-3-large davinci-002 GPT-4",
   };
   for (const [encoding, models] of Object.entries(today))
-    for (const model of models) assert.equal(ours.getEncodingNameForModel(model), encoding, model);
-  assert.throws(
-    () => ours.encodingForModel("gpt-4p"),
-    /Unknown model "gpt-4p": the nearest known is "gpt-4o".*Name the encoding/,
-  );
+    for (const model of models.split(" ")) assert.equal(ours.getEncodingNameForModel(model), encoding, model);
+  const nearest = /Unknown model "gpt-4p": the nearest known is "gpt-4o".*Name the encoding/;
+  assert.throws(() => ours.encodingForModel("gpt-4p"), nearest);
   assert.throws(() => ours.getEncodingNameForModel("claude-opus-4"), /Unknown model/);
   assert.throws(
     () => ours.getEncoding("o200k"),
@@ -202,24 +143,17 @@ test("models: js-tiktoken's, today's, dated, fine-tuned and with a vendor's name
 
 test("bad tokens and texts: a clear error, never a crash", () => {
   const encoding = ours.getEncoding("o200k_base");
-  for (const [token, shown] of [
-    [-1, "-1"],
-    [1.5, "1.5"],
-    [Number.NaN, "NaN"],
-    [2 ** 32 + 5, "4294967301"],
+  const shown = new Map([
     [5n, "5"],
     ["7", '"7"'],
-    [undefined, "undefined"],
-  ]) {
-    const wanted = `decode: token ${shown} at position 1 must be a whole number from 0 to 4294967295`;
+  ]);
+  for (const token of [-1, 1.5, Number.NaN, 2 ** 32 + 5, 5n, "7", undefined]) {
+    const wanted = `decode: token ${shown.get(token) ?? token} at position 1 must be a whole number from 0 to 4294967295`;
     assert.throws(() => encoding.decode([0, token]), { name: "TypeError", message: wanted });
   }
   assert.throws(() => encoding.decode([0, 250_000]), /token 250000 at position 1 is not in o200k_base/);
   assert.throws(() => encoding.decode(7), /tokens is 7; it must be an array/);
-  assert.throws(() => encoding.encode(42), {
-    name: "TypeError",
-    message: "encode: text is 42; it must be a string",
-  });
+  assert.throws(() => encoding.encode(42), /^TypeError: encode: text is 42; it must be a string$/);
   assert.throws(() => encoding.countTokens(42), /countTokens: text is 42/);
   assert.throws(() => encoding.encode("x", "some"), /allowedSpecial is "some"/);
   const [split] = encoding.encode("\u{1F9EA}");
@@ -291,16 +225,11 @@ test("U+0085 is white space", () => {
 test("special-token text is text to getEncoding of the package itself", () => {
   const encoding = getEncoding("cl100k_base");
   assert.equal(countTokens("<|endoftext|>"), 7);
-  assert.deepEqual(
-    encoding.encode("<|endoftext|>"),
-    theirEncodings.cl100k_base.encode("<|endoftext|>", [], []),
-  );
+  const ordinary = theirEncodings.cl100k_base.encode("<|endoftext|>", [], []);
+  assert.deepEqual(encoding.encode("<|endoftext|>"), ordinary);
   assert.deepEqual(encoding.encode("<|endoftext|>", "all"), [100257]);
   assert.throws(() => theirEncodings.cl100k_base.encode("<|endoftext|>"), /special token/);
-  assert.throws(
-    () => ours.getEncoding("cl100k_base").encode("<|endoftext|>"),
-    /special token that is not allowed/,
-  );
+  assert.throws(() => ours.getEncoding("cl100k_base").encode("<|endoftext|>"), /token that is not allowed/);
 });
 
 test("a lone surrogate is U+FFFD to both", () => {

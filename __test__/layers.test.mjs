@@ -3,25 +3,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext } from "../index.js";
+import { answer, call, custom, image, result, text, thinking, user } from "./support/messages.mjs";
 
 /** Messages by letter: `y`stem, `u`ser, `a`nswer, `k` an answer with thinking, `c`all, `b` a call with thinking, `r`esult. */
 function spelled(letters, api) {
-  const words = [{ type: "text", text: "word ".repeat(100) }];
-  const call = { type: "toolCall", id: "", name: "read", arguments: {} };
-  const thinking = { type: "thinking", thinking: "hm", thinkingSignature: "reasoning_content" };
+  const words = text("word ".repeat(100));
+  const thought = thinking("hm", "reasoning_content");
   const made = {
     y: () => ({ role: "system", content: "prompt" }),
-    u: () => ({ role: "user", content: words }),
-    a: () => ({ role: "assistant", api, content: words }),
-    k: () => ({ role: "assistant", api, content: [thinking, ...words] }),
-    c: (id) => ({ role: "assistant", api, content: [{ ...call, id }] }),
-    b: (id) => ({ role: "assistant", api, content: [thinking, { ...call, id }] }),
-    r: (id) => toolResult("a line of a result\n".repeat(60), { toolCallId: id }),
+    u: () => user([words]),
+    a: () => answer([words], { api }),
+    k: () => answer([thought, words], { api }),
+    c: (id) => answer([call(id)], { api }),
+    b: (id) => answer([thought, call(id)], { api }),
+    r: (id) => result(id, "a line of a result\n".repeat(60)),
   };
   let calls = 0;
-  return Array.from(letters, (letter) => {
+  return Array.from(letters, (letter, number) => {
     if (letter === "c" || letter === "b") calls += 1;
-    return { ...made[letter](`${calls}`), timestamp: 0 };
+    return { ...made[letter](`${calls}`), number };
   });
 }
 
@@ -65,54 +65,50 @@ const RULES = [
 
 for (const [letters, { api = "anthropic-messages", ...options }, expected] of RULES) {
   test(`of ${letters} with ${JSON.stringify({ api, ...options })}: ${expected}`, async () => {
-    const messages = spelled(letters, api).map((message, number) => ({ ...message, number }));
+    const messages = spelled(letters, api);
     const fixed = { schedule: "everyCall", overflow: "keep", calibrate: false };
     assert.equal(fates(messages, await createTransformContext({ ...fixed, ...options })(messages)), expected);
   });
 }
 
-const toolResult = (text, more = {}) => ({
-  role: "toolResult",
-  toolCallId: "c",
-  toolName: "read",
-  content: [{ type: "text", text }],
-  isError: false,
-  ...more,
-});
-
 /** A transcript whose first result is old: six newer ones follow. */
-function withOldResult(result) {
-  const call = (id) => ({
-    role: "assistant",
-    content: [{ type: "toolCall", id, name: "read", arguments: {} }],
-  });
-  const newer = ["1", "2", "3", "4", "5", "6"].flatMap((id) => [
-    call(id),
-    toolResult("ok", { toolCallId: id }),
-  ]);
-  return [{ role: "user", content: "go" }, call("c"), result, ...newer];
+function withOldResult(old) {
+  const newer = ["1", "2", "3", "4", "5", "6"].flatMap((id) => [answer(`:${id}`), result(id)]);
+  return [user(), answer(":c"), old, ...newer];
 }
 
-async function summaryIn(text, options = {}, more = {}) {
+async function summaryIn(content, options = {}) {
   const hook = createTransformContext({ schedule: "everyCall", ...options });
-  const messages = withOldResult(toolResult(text, more));
+  const messages = withOldResult(result("c", content));
   const sent = await hook(messages);
   return sent === messages ? undefined : sent[2].content;
 }
 
 test("a summary is the first three lines, the marker, the last two", async () => {
-  const text = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
-  const [{ text: summary }] = await summaryIn(text);
-  assert.equal(
-    summary,
-    `line 1\nline 2\nline 3\n[... 已省略 95 行，原始 ${text.length} 字符 ...]\nline 99\nline 100`,
-  );
+  const lines = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
+  const [{ text: summary }] = await summaryIn(lines);
+  const marker = `[... 已省略 95 行，原始 ${lines.length} 字符 ...]`;
+  assert.equal(summary, `line 1\nline 2\nline 3\n${marker}\nline 99\nline 100`);
   const end = "😀".repeat(300);
   const [{ text: long }] = await summaryIn(`x${end}\n${end}`);
   // 350 units and 149, without half a pair.
   const tail = `${"😀".repeat(74)}`;
   assert.equal(long.split("\n")[0], `x${"😀".repeat(174)}…${tail}`);
   assert.equal(long.split("\n")[1], `${"😀".repeat(175)}…${tail}`);
+});
+
+test("500 characters stay and 501 do not, nor does a summary that is not shorter replace its text", async () => {
+  const lines = "x\n".repeat(249);
+  assert.equal(await summaryIn(`${lines}xx`), undefined);
+  assert.match((await summaryIn(`${lines}xxx`))[0].text, /245 行，原始 501 字符/);
+  const long = "word\n".repeat(200);
+  const [{ text: bare }] = await summaryIn(long, { marker: () => "" });
+  const marked = (units) => summaryIn(long, { marker: () => "x".repeat(units) });
+  assert.equal(await marked(long.length - bare.length), undefined);
+  assert.equal((await marked(long.length - bare.length - 1))[0].text.length, long.length - 1);
+  // A host's marker may neither break the text nor count more tokens than what it stands for.
+  for (const marker of ["\ud800", "\u{1F9FF}".repeat(280)])
+    assert.equal(await summaryIn("a line of output\n".repeat(40), { marker: () => marker }), undefined);
 });
 
 test("the marker speaks English or the host's language", async () => {
@@ -126,9 +122,8 @@ test("the marker speaks English or the host's language", async () => {
 });
 
 test("images stay where they are, text blocks become one", async () => {
-  const image = { type: "image", data: "AAAA", mimeType: "image/png" };
-  const part = { type: "text", text: "row\n".repeat(100) };
-  const content = await summaryIn("", {}, { content: [image, part, image, part] });
+  const part = text("row\n".repeat(100));
+  const content = await summaryIn([image, part, image, part]);
   assert.deepEqual(
     content.map((block) => block.type),
     ["image", "text", "image"],
@@ -140,20 +135,19 @@ test("an excluded tool's results are never touched", async () => {
   assert.equal(await summaryIn("line\n".repeat(200), { excludeTools: ["read"] }), undefined);
 });
 
-const thought = { type: "thinking", thinking: "hm", thinkingSignature: '{"id":"rs_1"}' };
+const thought = thinking("hm", '{"id":"rs_1"}');
 
 /** The rest of an old message's content when a newer one thinks too. */
 async function contentBesideNewer(content, more) {
-  const old = { role: "assistant", content: [thought, ...content], stopReason: "stop", ...more };
-  const newer = { ...old, content: [thought, { type: "text", text: "done" }] };
-  const question = { role: "user", content: "go" };
+  const old = answer([thought, ...content], more);
+  const newer = answer([thought, text("done")], more);
   const hook = createTransformContext({ schedule: "everyCall" });
-  return (await hook([question, old, question, newer, question]))[1].content;
+  return (await hook([user(), old, user(), newer, user()]))[1].content;
 }
 
 test("a text with an id keeps its reasoning on the Responses APIs", async () => {
-  const signed = { type: "text", text: "said", textSignature: '{"v":1,"id":"msg_1"}' };
-  const unsigned = { type: "text", text: "said" };
+  const signed = text("said", { textSignature: '{"v":1,"id":"msg_1"}' });
+  const unsigned = text("said");
   for (const api of ["openai-responses", "azure-openai-responses", "openai-codex-responses"]) {
     assert.deepEqual(await contentBesideNewer([signed], { api }), [thought, signed]);
     assert.deepEqual(await contentBesideNewer([unsigned], { api }), [unsigned]);
@@ -162,10 +156,7 @@ test("a text with an id keeps its reasoning on the Responses APIs", async () => 
 });
 
 test("the newest message is sent whatever the options say", async () => {
-  const messages = [
-    ...withOldResult(toolResult("ok")),
-    { role: "custom", customType: "note", content: "and?" },
-  ];
+  const messages = [...withOldResult(result("c")), custom];
   for (const schedule of ["everyCall", "sticky"]) {
     const sent = await createTransformContext({ schedule, keepRecentMessages: 0, contextWindow: 20 })(
       messages,
@@ -176,7 +167,7 @@ test("the newest message is sent whatever the options say", async () => {
 });
 
 test("the step of the tool loop under way keeps its thinking whatever the options say", async () => {
-  const messages = withOldResult(toolResult("ok"));
+  const messages = withOldResult(result("c"));
   for (const message of messages) if (message.role === "assistant") message.content.unshift(thought);
   for (const schedule of ["everyCall", "sticky"]) {
     const sent = await createTransformContext({ schedule, keepRecentThinking: 0, contextWindow: 60 })(

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { countTokens, createTransformContext, repair, validate } from "../index.js";
 import { deepFreeze } from "./support/generate.mjs";
 import { layers } from "./support/oracle.mjs";
+import { pairs } from "./support/request-rules.mjs";
 import { conversation, dice, isPis } from "./support/transcripts.mjs";
 
 const CALLS = Number(process.env.PI_STRATA_CALLS ?? 5_000);
@@ -101,8 +102,42 @@ test("repair makes generated transcripts valid and touches nothing else", () => 
     );
     assert.equal(repair(mended), mended, `seed ${seed}: a second repair finds nothing`);
     checkOrder(messages, mended, `seed ${seed}`);
+    checkSound(messages, mended, `seed ${seed}`);
   }
 });
+
+test("validate finds lost, late and double results and calls without one, as rules written apart do", () => {
+  const rules = /^(orphan|late|duplicate)-result$|^unanswered-call$|^starts-with-reply$/;
+  let broken = 0;
+  for (let seed = 0; seed < 3000; seed += 1) {
+    const list = conversation(seed, { length: 1 + (seed % 60), noise: 20 + (seed % 40) })
+      .filter((message) => /^(user|assistant|toolResult|system)$/.test(message?.role))
+      .map((message) => (isObject(message.content) ? message : { ...message, content: "said" }));
+    // A call at the very end still waits for its result there.
+    list.push({ role: "user", content: "next" });
+    const found = validate(list, "unknown-api").filter(({ rule }) => rules.test(rule));
+    assert.equal(found.length > 0, pairs(list).length > 0, `seed ${seed}`);
+    broken += Number(found.length > 0);
+  }
+  assert.ok(broken > 1000 && broken < 2000, `${broken} are broken`);
+});
+
+/** What no problem names, itself or in its group, stays the same object; unless the opening goes, or Gemini's turns meet. */
+function checkSound(messages, mended, name) {
+  const named = new Set(validate(messages).map(({ index }) => messages[index]));
+  const opener = messages.find((message) => message?.role !== "system");
+  if (opener?.role !== "user" || named.has(opener) || apiOf(messages) === "google-generative-ai") return;
+  const ids = new Set([...named].flatMap(idsOf));
+  const kept = new Set(mended);
+  for (const message of messages)
+    if (!named.has(message) && !idsOf(message).some((id) => ids.has(id)))
+      assert.ok(kept.has(message), `${name}: a sound ${message?.role} is gone`);
+}
+
+function idsOf(message) {
+  if (message?.role === "toolResult") return [message.toolCallId];
+  return message?.role === "assistant" ? message.content.flatMap(({ id }) => id ?? []) : [];
+}
 
 async function checkCall(call, hooks, reached) {
   const roll = dice(call ^ 0x5bd1e995);
@@ -143,7 +178,7 @@ function datedBy(call, message) {
   return { ...message, timestamp: message.timestamp + call * MS_APART };
 }
 
-/** Same objects where nothing is edited; else a copy that differs in `content` alone. */
+/** Same objects where nothing is edited; else a copy that differs in `content` alone, and is no longer. */
 function checkSame(messages, sent, call) {
   if (sent.length === messages.length && sent.every((message, i) => message === messages[i])) {
     assert.equal(sent, messages, `call ${call}: the same array`);
@@ -153,6 +188,7 @@ function checkSame(messages, sent, call) {
     const message = sent[i];
     if (message === original) continue;
     assert.deepEqual(Object.keys(message), Object.keys(original));
+    assert.ok(lengthOf(message) <= lengthOf(original), `call ${call}: longer`);
     for (const key of Object.keys(message)) {
       if (key !== "content") assert.equal(message[key], original[key], `call ${call}: ${key}`);
     }
@@ -174,7 +210,9 @@ function checkOrder(messages, sent, name) {
     assert.notEqual(at, -1, `${name}: nothing is added`);
     for (const before of places.filter((place) => place > at)) {
       const { role, toolCallId } = messages[before];
-      const isCalled = messages.slice(0, at).some((original) => hasCall(original, toolCallId));
+      const isCalled = messages
+        .slice(0, at)
+        .some((original) => original?.role === "assistant" && idsOf(original).includes(toolCallId));
       assert.ok(role === "toolResult" && isCalled, `${name}: order is kept (${before} before ${at})`);
     }
     taken.add(at);
@@ -182,13 +220,6 @@ function checkOrder(messages, sent, name) {
     last = Math.max(last, at);
   }
   return places.map((at) => messages[at]);
-}
-
-function hasCall(message, id) {
-  return (
-    message?.role === "assistant" &&
-    message.content.some((block) => block.type === "toolCall" && block.id === id)
-  );
 }
 
 /** Generated messages are known by their `details`; what is no message, by itself. */
@@ -199,6 +230,11 @@ function isFrom(message, original) {
 function isObject(value) {
   return typeof value === "object" && value !== null;
 }
+
+const lengthOf = ({ content }) =>
+  typeof content === "string"
+    ? content.length
+    : content.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
 
 function apiOf(messages) {
   return messages.findLast((message) => message?.role === "assistant")?.api;

@@ -32,6 +32,8 @@ const STRANGERS = [
   ["several, in their order", "u :ab x =a b =b a", [0, 1, 3, 5, 2, 4, 6]],
   ["another call with its result", "u :a :b =a =b", [0, 1, 3, 2, 4]],
   ["in each of two groups", "u :a x =a :b b =b", [0, 1, 3, 2, 4, 6, 5]],
+  ["in groups within each other", "u :a :b x =b =a", [0, 1, 5, 2, 4, 3]],
+  ["in groups within each other, and behind", "u :a x :b =a x =b", [0, 1, 4, 2, 3, 6, 5]],
 ].map(([name, words, order]) => [name, spelled(words), order]);
 
 /** Messages that pi does not send, or sends at no place of their own. */

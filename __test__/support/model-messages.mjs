@@ -1,33 +1,14 @@
 // Generated `ModelMessage[]` of the AI SDK: valid conversations with everything that its majors know.
 
-/** A generator of the same numbers for the same seed (mulberry32). */
+import { dice } from "./transcripts.mjs";
+
+/** Throws of dice by a seed: below a count, one in so many, one of a list. */
 export function randomOf(seed) {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  return {
-    below: (count) => Math.floor(next() * count),
-    oneIn: (count) => next() * count < 1,
-    of: (list) => list[Math.floor(next() * list.length)],
-  };
+  const below = dice(seed);
+  return { below, oneIn: (count) => below(count) === 0, of: (list) => list[below(list.length)] };
 }
 
-const WORDS = [
-  "alpha",
-  "src/main.rs",
-  "error:",
-  "用户",
-  "the",
-  "result",
-  "😀",
-  "0x1f",
-  "line\n",
-  "handler_function",
-];
+const WORDS = "alpha|src/main.rs|error:|用户|the|result|😀|0x1f|line\n|handler_function".split("|");
 
 const textOf = (random, most) =>
   Array.from({ length: 1 + random.below(most) }, () => random.of(WORDS)).join(" ");

@@ -25,7 +25,8 @@ export function brokenRules(sent, given) {
   return [...pairs(sent).filter((rule) => !own.has(rule)), ...thinking(sent, given), ...newest(sent, given)];
 }
 
-function pairs(messages) {
+/** Lost, late and double results, calls without one, and a list that starts with a reply. */
+export function pairs(messages) {
   const broken = new Set();
   let open = new Set();
   for (const [index, message] of messages.filter((one) => !isUnsent(one)).entries()) {

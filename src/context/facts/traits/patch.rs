@@ -145,13 +145,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn reads_blocks_of_what_is_searched_and_what_replaces_it() {
-        let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\nbetween\n------- SEARCH\nmore\n=======\n+++++++ REPLACE\n";
-        assert_eq!(blocks(text), (vec!["old", "more"], vec!["new"]));
-        let hinted = "<<<<<<< SEARCH\n:start_line:10\n-------\nold\n=======\nnew\n>>>>>>> REPLACE\n";
-        assert_eq!(blocks(hinted), (vec!["old"], vec!["new"]));
-        assert_eq!(blocks("-old\n+new\n======="), (vec![], vec![]));
-    }
 }

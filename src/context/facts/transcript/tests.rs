@@ -29,22 +29,6 @@ fn transcript(messages: Vec<Message>) -> Transcript {
 }
 
 #[test]
-fn a_prompt_is_what_was_read_and_written_and_the_rest() {
-    let usage = |input, cache_read, cache_write| Usage { input, cache_read, cache_write, ..Usage::default() };
-    let tokens = |usage: Usage| usage.prompt_tokens();
-    assert_eq!(tokens(usage(Some(1.0), Some(20.0), Some(300.0))), Some(321.0));
-    assert_eq!(tokens(usage(Some(5.0), None, None)), Some(5.0));
-    assert_eq!(tokens(usage(None, Some(5.0), None)), None);
-    assert_eq!(tokens(usage(Some(0.0), None, None)), None);
-    assert_eq!(tokens(usage(Some(-1.0), None, None)), None);
-    assert_eq!(tokens(usage(Some(1e8), None, None)), Some(1e8));
-    assert_eq!(tokens(usage(Some(1e8 + 1.0), None, None)), None);
-    assert_eq!(tokens(usage(Some(f64::NAN), None, None)), None);
-    assert!(usage(None, Some(1.0), None).is_cached() && usage(None, None, Some(1.0)).is_cached());
-    assert!(!usage(None, Some(0.0), None).is_cached() && !usage(None, None, None).is_cached());
-}
-
-#[test]
 fn results_find_the_call_they_answer() {
     let calls = || answer("m", &["a", "b", "a"], Usage::default());
     let of = |ids: &[&str]| {
@@ -64,32 +48,6 @@ fn results_find_the_call_they_answer() {
     assert!(transcript(vec![]).is_empty());
     let opened = transcript(vec![answer("m", &[], Usage::default()), user(), user()]);
     assert_eq!(opened.last_user(), Some(2));
-}
-
-fn other(role: RawRole<'_>) -> Message {
-    measure(&Raw::new(role, vec![]), &Rules::default())
-}
-
-#[test]
-fn a_message_that_a_provider_sees_moves_behind_the_results() {
-    let calls = |ids: &[&str]| answer("m", ids, Usage::default());
-    let order = |messages| transcript(messages).sending_order();
-    let between = |role| order(vec![calls(&["a"]), other(role), result("a", "x"), user()]);
-    for role in [RawRole::User, RawRole::Summary, RawRole::Custom] {
-        assert_eq!(between(role), [0, 2, 1, 3], "{role:?}");
-    }
-    for role in [RawRole::System, RawRole::Other] {
-        assert_eq!(between(role), [0, 1, 2, 3], "{role:?}");
-    }
-    let custom = || other(RawRole::Custom);
-    let unsent = Message { is_sent: false, ..custom() };
-    assert_eq!(order(vec![calls(&["a"]), unsent, result("a", "x")]), [0, 1, 2]);
-    let (a, b) = (|| result("a", "x"), || result("b", "y"));
-    assert_eq!(order(vec![calls(&["a", "b"]), custom(), a(), custom(), b(), custom()]), [0, 2, 4, 1, 3, 5]);
-    // Groups in each other: every result follows its call.
-    assert_eq!(order(vec![calls(&["a"]), calls(&["b"]), a(), b()]), [0, 2, 1, 3]);
-    assert_eq!(order(vec![calls(&["a"]), calls(&["b"]), custom(), b(), a()]), [0, 4, 1, 3, 2]);
-    assert_eq!(order(vec![calls(&["a"]), custom(), calls(&["b"]), a(), custom(), b()]), [0, 3, 1, 2, 5, 4]);
 }
 
 #[test]
@@ -134,34 +92,4 @@ fn facts_take_as_many_bytes_as_what_they_own() {
     let shortened = long.tool_result().and_then(|result| result.shortened.as_ref()).map(|of| of.text.len());
     assert!(shortened.is_some_and(|len| long.heap_bytes() > plain + 2 * len));
     assert!(plain >= size_of::<Message>());
-}
-
-#[test]
-fn facts_take_the_bytes_of_their_parts_and_nothing_twice() {
-    let lines: Vec<String> = (0..300).map(|at| format!("src/file{at}.rs:{at}: some_name_{at}")).collect();
-    let output = lines.join("\n");
-    let of = result("a", &output);
-    let parts = of.traits.heap_bytes() + of.cuts.heap_bytes() + size_of_val(&*of.images.lens);
-    let body = of.tool_result().map_or(0, |result| {
-        let shortened = result.shortened.as_ref().map_or(0, |of| size_of_val(&*of.text));
-        shortened + result.call_id.len()
-    });
-    assert_eq!(of.heap_bytes(), size_of::<Message>() + parts + body);
-    let traits = &of.traits;
-    let sets =
-        size_of_val(&*traits.identifiers) + size_of_val(&*traits.lines) + size_of_val(&*traits.targets);
-    let kept = traits.kept.as_deref().map_or(0, size_of_val);
-    let kept_lines = traits.kept_lines.as_deref().map_or(0, size_of_val);
-    let layout = traits.layout.as_ref().map_or(0, crate::context::facts::traits::lines::Layout::heap_bytes);
-    assert!(kept > 0 && kept_lines > 0 && layout > 0 && of.cuts.heap_bytes() > 0);
-    assert_eq!(traits.heap_bytes(), sets + kept + kept_lines + layout);
-}
-
-#[test]
-fn a_protected_result_keeps_its_text() {
-    let mut message = result("a", &"some line of output\n".repeat(500));
-    assert!(!message.cuts.is_empty() && message.tool_result().is_some_and(|of| of.shortened.is_some()));
-    message.protect();
-    assert!(message.is_protected && message.cuts.is_empty());
-    assert!(message.tool_result().is_some_and(|of| of.shortened.is_none() && of.is_excluded));
 }
