@@ -1,5 +1,193 @@
-// Runs the agent suite in every pi version.
-import { agentSuite } from "./support/agent-suite.mjs";
+// What the hook must do in a real Agent of every pi: 40 tool calls from one user message, over this repository's own files.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createTools } from "../examples/scripted/tools.mjs";
+import strata from "../index.js";
 import { forEachPi } from "./support/each-pi.mjs";
+import { layers, MARKER } from "./support/oracle.mjs";
+import { pairs } from "./support/request-rules.mjs";
+import { runAgent, SYSTEM_PROMPT } from "./support/run-agent.mjs";
 
-await forEachPi(agentSuite);
+const { countTokens, createTransformContext } = strata;
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const PROMPT = "Read the core and tell me how a transcript becomes a plan of edits.";
+
+/** Every kind of call, and two at once every fourth step: 32 steps, 40 calls, then the answer. */
+function fortyCalls() {
+  const kinds = [
+    (i) => ({ name: "read", arguments: { path: "Cargo.toml", offset: 1 + i } }),
+    () => ({ name: "list", arguments: { path: "src" } }),
+    () => ({ name: "search", arguments: { pattern: "pub (fn|struct)", path: "src" } }),
+    () => ({ name: "read", arguments: { path: "src/lib.rs" } }),
+    () => ({ name: "read", arguments: { path: "does/not/exist.rs" } }),
+  ];
+  const steps = [];
+  for (let made = 0; made < 40; ) {
+    const calls = Array.from({ length: steps.length % 4 === 3 ? 2 : 1 }, () => kinds[made % 5](made++));
+    steps.push({
+      thinking: `Step ${steps.length}: what do I know by now? ${"hm ".repeat(80)}`,
+      text: "Next.",
+      calls,
+    });
+  }
+  return [...steps, { thinking: "That is all of it.", text: "It reads, measures, plans and applies." }];
+}
+
+const CALLS = 40;
+const REQUESTS = fortyCalls().length;
+
+function suite(version) {
+  const run = (options = {}) => {
+    const tools = createTools(ROOT);
+    return runAgent({ version, script: fortyCalls(), prompts: [PROMPT], tools, ...options });
+  };
+  const everyCall = (options) => createTransformContext({ schedule: "everyCall", ...options });
+
+  describe(`Agent ${version}`, () => {
+    test("calls the hook before every request, and sends old results as summaries and old thinking not at all", async () => {
+      const { hookCalls, sent, messages } = await run({ hook: everyCall() });
+      assert.deepEqual([sent.length, hookCalls.length], [REQUESTS, REQUESTS]);
+      assert.equal(messages.filter((message) => message.role === "toolResult").length, CALLS);
+      for (const [index, { messages: given, result, signal }] of hookCalls.entries()) {
+        assert.deepEqual(unSystem(sent[index].messages), unSystem(result), `request ${index}`);
+        assert.ok(signal instanceof AbortSignal);
+        const expected = expectedOf(given);
+        assert.deepEqual(result, expected, `request ${index}`);
+        for (const [at, message] of expected.entries())
+          if (message === given[at])
+            assert.equal(result[at], message, "an unedited message is the same object");
+      }
+      const last = sent.at(-1).messages;
+      const results = last.filter((message) => message.role === "toolResult");
+      const marked = results.map((message) => MARKER.test(message.content[0].text));
+      assert.ok(marked.filter(Boolean).length >= 15, `${marked.filter(Boolean).length} summaries`);
+      assert.deepEqual(marked.slice(-6), Array(6).fill(false));
+      const thinkers = last.filter((message) => message.role === "assistant" && hasThinking(message));
+      assert.equal(thinkers.length, 1);
+    });
+
+    test("leaves the agent's own transcript as it is without the hook", async () => {
+      const hooked = await run({ hook: everyCall({ contextWindow: 6_000, reserveTokens: 500 }) });
+      const plain = await run();
+      assert.deepEqual(timeless(hooked.messages), timeless(plain.messages));
+      const arrived = unSystem(hooked.kept.map(({ message }) => message));
+      const own = unSystem(hooked.messages);
+      assert.equal(own.length, 1 + CALLS + REQUESTS);
+      assert.ok(
+        own.every((message, index) => message === arrived[index]),
+        "the same objects",
+      );
+      for (const { message, copy } of hooked.kept)
+        assert.deepEqual(message, copy, "as it was when it arrived");
+      const settled = ({ array, messages }) => messages.every((message, index) => message === array[index]);
+      assert.ok(hooked.hookCalls.every(settled), "the loop's array has only grown");
+    });
+
+    test("slides the window", async () => {
+      const contextWindow = 5_000;
+      const hook = everyCall({ contextWindow, overflow: "keep", calibrate: false });
+      const { hookCalls, sent } = await run({ hook });
+      const slid = hookCalls.filter(({ messages, result }) => result.length < messages.length);
+      assert.ok(slid.length >= 5, `${slid.length} requests lost messages`);
+      for (const [index, { messages, result }] of hookCalls.entries()) {
+        assert.deepEqual(result, expectedOf(messages, contextWindow), `request ${index}`);
+        assertEndsKept(messages, result);
+        assert.deepEqual(pairs(sent[index].messages), []);
+      }
+    });
+
+    test("shrinks on until the request fits, and keeps the prompt and the tools in reach of the model", async () => {
+      const [contextWindow, reserveTokens] = [6_000, 500];
+      const { hookCalls, sent } = await run({
+        hook: everyCall({ contextWindow, reserveTokens, calibrate: false }),
+      });
+      for (const [index, { messages, result }] of hookCalls.entries()) {
+        assert.ok(countTokens(result) <= contextWindow - reserveTokens, `request ${index} fits`);
+        assertEndsKept(messages, result);
+        assert.deepEqual(pairs(sent[index].messages), []);
+      }
+      for (const { context, messages } of sent) {
+        const text = JSON.stringify([context.systemPrompt, messages.filter(({ role }) => role === "system")]);
+        assert.ok(text.includes(SYSTEM_PROMPT));
+        const tools = context.tools ?? messages.flatMap((message) => message.toolsAdded ?? []);
+        assert.deepEqual(tools.map(({ name }) => name).sort(), ["list", "read", "search"]);
+      }
+    });
+
+    test("asks contextWindow at each call and survives its failure", async () => {
+      const windows = [];
+      const events = [];
+      const contextWindow = () => {
+        windows.push(windows.length);
+        if (windows.length === 5) throw new Error("no model");
+        return 200_000;
+      };
+      const { messages } = await run({
+        hook: everyCall({ contextWindow, onEvent: (e) => events.push(e) }),
+      });
+      assert.equal(windows.length, REQUESTS);
+      assert.equal(events.filter(({ type }) => type === "contextWindowUnknown").length, 1);
+      assert.equal(events.filter(({ type }) => type === "transformed").length, REQUESTS);
+      assert.equal(messages.at(-1).stopReason, "stop");
+    });
+
+    test("ends at once when the agent is aborted inside the hook", async () => {
+      let agent;
+      let asked = 0;
+      const contextWindow = () => {
+        if (++asked === 10) agent.abort();
+        return 200_000;
+      };
+      const result = await run({ hook: everyCall({ contextWindow }), onAgent: (made) => (agent = made) });
+      assert.equal(asked, 10);
+      assert.equal(result.hookCalls[9].returned, result.hookCalls[9].array);
+      assert.equal(result.messages.at(-1).stopReason, "aborted");
+      assert.equal(agent.state.isStreaming, false);
+    });
+
+    test("goes on after an abort, over several prompts", async () => {
+      let agent;
+      const script = fortyCalls();
+      const onAgent = (made) => {
+        agent = made;
+        const stop = made.subscribe((event) => {
+          if (event.type !== "tool_execution_start") return;
+          stop();
+          made.abort();
+        });
+      };
+      const prompts = [PROMPT, "Go on.", "And once more."];
+      const { messages, hookCalls, sent } = await run({ hook: everyCall(), script, prompts, onAgent });
+      assert.equal(agent.state.isStreaming, false);
+      assert.equal(messages.filter(({ role }) => role === "user").length, 3);
+      assert.equal(hookCalls.length, sent.length);
+      assert.equal(messages.at(-1).stopReason, "stop");
+      for (const { messages: request } of sent) assert.deepEqual(pairs(request), []);
+    });
+  });
+}
+
+/** What the layers make of a transcript with the options at their defaults. */
+function expectedOf(messages, contextWindow = 200_000) {
+  const limits = { keepRecentToolResults: 6, keepRecentThinking: 1, keepRecentMessages: 20, contextWindow };
+  return layers(messages, limits, countTokens);
+}
+
+/** The prompt and the tools, the question and the newest message are among what is sent. */
+function assertEndsKept(messages, result) {
+  const system = messages.filter((message) => message.role === "system");
+  assert.deepEqual(result.slice(0, system.length), system);
+  assert.equal(result[system.length], messages[system.length]);
+  assert.equal(messages[system.length].content[0].text, PROMPT);
+  assert.equal(result.at(-1).toolCallId, messages.at(-1).toolCallId);
+}
+
+const hasThinking = (message) => message.content.some((block) => block.type === "thinking");
+
+/** pi may put system messages into a form of its own on the way to the model. */
+const unSystem = (messages) => messages.filter((message) => message.role !== "system");
+
+const timeless = (messages) => messages.map((message) => ({ ...message, timestamp: 0, usage: undefined }));
+
+await forEachPi(suite);

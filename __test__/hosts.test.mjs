@@ -7,8 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { createTransformContext, validate } from "../index.js";
-import { deepFreeze } from "./support/generate.mjs";
-import { conversation, dice } from "./support/transcripts.mjs";
+import { conversation, deepFreeze, dice } from "./support/transcripts.mjs";
 
 const INDEX = fileURLToPath(new URL("../index.js", import.meta.url));
 const TRANSCRIPTS = fileURLToPath(new URL("./support/transcripts.mjs", import.meta.url));

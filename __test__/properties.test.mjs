@@ -5,10 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, repair, validate } from "../index.js";
-import { deepFreeze } from "./support/generate.mjs";
 import { layers } from "./support/oracle.mjs";
 import { pairs } from "./support/request-rules.mjs";
-import { conversation, dice, isPis } from "./support/transcripts.mjs";
+import { conversation, deepFreeze, dice, isPis } from "./support/transcripts.mjs";
 
 const CALLS = Number(process.env.PI_STRATA_CALLS ?? 5_000);
 const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);

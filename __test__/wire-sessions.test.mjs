@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { loadSession } from "../lib/cli/session.mjs";
 import { authors } from "./support/authors.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
-import { deepFreeze } from "./support/generate.mjs";
+import { deepFreeze } from "./support/transcripts.mjs";
 import { rulesOf } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
 import { Tally, Trial } from "./support/wire/trial.mjs";

@@ -4,6 +4,7 @@
 // WIRE_CHECKS is the number of bodies judged, over all protocols and versions.
 
 import assert from "node:assert/strict";
+import { subscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
@@ -12,10 +13,9 @@ import { piVersions } from "./pi/versions.mjs";
 import { authors } from "./support/authors.mjs";
 import { conversation } from "./support/conversation.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
-import { deepFreeze } from "./support/generate.mjs";
+import { deepFreeze } from "./support/transcripts.mjs";
 import { rulesOf } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
-import { countSockets } from "./support/wire/sockets.mjs";
 import { Tally, Trial } from "./support/wire/trial.mjs";
 
 const CHECKS = Number(process.env.WIRE_CHECKS ?? 2_000);
@@ -55,7 +55,10 @@ const options = fc
   .map(({ reserve, ...rest }) => ({ ...rest, reserveTokens: Math.floor(reserve * rest.contextWindow) }));
 const optionSets = fc.array(options, { minLength: OPTIONS_PER_SESSION, maxLength: OPTIONS_PER_SESSION });
 
-const sockets = countSockets();
+const sockets = { opened: 0 };
+subscribe("net.client.socket", () => {
+  sockets.opened += 1;
+});
 
 async function suite(version) {
   const wire = await PiWire.load(version);

@@ -4,7 +4,28 @@
 
 import fc from "fast-check";
 import { authors } from "./authors.mjs";
-import { customMessage, image, longText, shortText, textBlock, usage, userMessage } from "./generate.mjs";
+
+const line = fc.oneof(
+  fc.string({ maxLength: 80 }),
+  fc.constantFrom("", "error: 未找到文件", "x".repeat(700), "😀".repeat(300), "  at run (src/a.js:1:2)"),
+);
+const shortText = fc.string({ minLength: 1, maxLength: 60 }).map((text) => `t${text}`);
+const longText = fc.array(line, { minLength: 1, maxLength: 40 }).map((lines) => `>${lines.join("\n")}`);
+
+const image = fc.constant({ type: "image", data: "AAAA", mimeType: "image/png" });
+const textBlock = (text) => text.map((value) => ({ type: "text", text: value }));
+const usage = fc.record(
+  { input: fc.nat(1000), output: fc.nat(1000), cacheRead: fc.constant(0), cacheWrite: fc.nat(1000) },
+  { noNullPrototype: true },
+);
+
+const userMessage = fc
+  .oneof(shortText, fc.array(fc.oneof(textBlock(shortText), image), { minLength: 1, maxLength: 2 }))
+  .map((content) => [{ role: "user", content }]);
+
+const customMessage = shortText.map((content) => [
+  { role: "custom", customType: "note", content, display: true },
+]);
 
 /** What an assistant message thinks and says, and what its calls bring. `undefined` is a sealed thought. */
 const sketch = (calls) =>

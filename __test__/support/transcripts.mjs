@@ -1,5 +1,5 @@
 // Generated conversations by the hundred thousand: what real sessions hold, and with noise what breaks them. One seed
-// names one conversation. For the few that should shrink when they fail there is generate.mjs.
+// names one conversation.
 
 const APIS = [
   "anthropic-messages",
@@ -125,4 +125,11 @@ export function conversation(seed, { length = 40, noise = 0, mark = "" } = {}) {
     if (isNoise()) messages.push(pick([null, 7, "text", [], { role: 5 }, {}]));
   }
   return messages;
+}
+
+/** Freezes a value all the way down. */
+export function deepFreeze(value) {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
 }
