@@ -74,6 +74,13 @@ describe("OpenAI's shapes", () => {
           const ours = fromOpenAIMessages(messages);
           assert.deepEqual(toOpenAIMessages(ours), messages);
           assert.deepEqual(toOpenAIMessages(JSON.parse(JSON.stringify(ours))), messages);
+          const idsIn = (list) =>
+            list.flatMap(({ tool_call_id: id = [], tool_calls: calls = [] }) => [id, ...calls].flat());
+          assert.deepEqual(
+            idsIn(toOpenAIMessages(messages)),
+            idsIn(messages),
+            "converted twice, none is lost",
+          );
         }),
       );
     });

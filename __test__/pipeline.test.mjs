@@ -405,8 +405,10 @@ test("SimpleCompressor never parts a call from its answers", () => {
   fc.assert(
     fc.property(fc.array(any, { maxLength: 20 }), fc.integer({ min: 1, max: 8 }), (messages, maxMessages) => {
       const kept = new SimpleCompressor({ maxMessages }).compress(messages);
+      const asOpenAI = new SimpleCompressor({ maxMessages }).compress(toOpenAIMessages(messages));
+      assert.deepEqual(asOpenAI, toOpenAIMessages(kept), "OpenAI's messages are kept as others are");
       let open = new Set();
-      for (const message of toOpenAIMessages(kept)) {
+      for (const message of asOpenAI) {
         if (message.role === "tool")
           assert.ok(open.delete(message.tool_call_id), "answers follow their call");
         else {

@@ -5,7 +5,7 @@
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { Notices } = require("../sessions/notices.js");
 const { isMedia } = require("../shapes/openai_parts.js");
-const { callsIn, isResult, wholeChars } = require("../shapes/text.js");
+const { answeredId, callsIn, isResult, wholeChars } = require("../shapes/text.js");
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */
@@ -65,11 +65,12 @@ function withWholeCalls(messages) {
 function wholeGroup([first, ...results]) {
   if (isResult(first)) return [];
   const open = new Set(callsIn(first).map(({ id }) => id));
-  const answers = results.filter(({ toolCallId }) => open.delete(toolCallId));
+  const answers = results.filter((result) => open.delete(answeredId(result)));
   if (open.size === 0) return [first, ...answers];
-  const { original: _, toolCalls = [], ...message } = first;
-  const calls = toolCalls.filter(({ id }) => !open.has(id));
-  if (calls.length > 0) return [{ ...message, toolCalls: calls }, ...answers];
+  const field = first.tool_calls === undefined ? "toolCalls" : "tool_calls";
+  const { original: _, [field]: all = [], ...message } = first;
+  const calls = all.filter(({ id }) => !open.has(id));
+  if (calls.length > 0) return [{ ...message, [field]: calls }, ...answers];
   return message.content ? [message] : [];
 }
 

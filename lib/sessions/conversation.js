@@ -8,7 +8,7 @@ const { SUMMARY_LABEL } = require("./digest.js");
 const { UNKNOWN, readCall, written } = require("../shapes/calls.js");
 const { MAX_TIME_MS, isBlock } = require("./message.js");
 const { otherText, systemText } = require("../shapes/openai_parts.js");
-const { callsIn, plainText } = require("../shapes/text.js");
+const { answeredId, callsIn, plainText } = require("../shapes/text.js");
 
 /** Other roles of pi's, which it sends as the user's words. */
 const SENT_AS_USER = new Set(["compactionSummary", "branchSummary", "custom", "bashExecution"]);
@@ -74,14 +74,16 @@ function toAgentMessages(messages, model = {}) {
     if (message.role === "system")
       return [{ role: "system", content: message.content, ...message.agentFields, timestamp }];
     if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
-    const calls = (message.toolCalls ?? []).map(readCall);
+    const calls = callsIn(message).map(readCall);
     for (const call of calls) toolNames.set(call.id, call.name);
     return [assistantMessage([...text, ...calls.map(callBlock)], calls.length > 0, timestamp, model)];
   });
 }
 
 /** Returns no message or one. */
-function resultMessage({ toolCallId, isError = false }, content, timestamp, toolNames) {
+function resultMessage(message, content, timestamp, toolNames) {
+  const { isError = false } = message;
+  const toolCallId = answeredId(message);
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) return [];
   return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];

@@ -1,15 +1,15 @@
 // Groups of messages: a tool call and its results stay together. Takes messages of sessions, of pi and of OpenAI.
 "use strict";
 
-const { callsIn, isResult } = require("./text.js");
+const { answeredId, callsIn, isResult } = require("./text.js");
 
 /** Returns for each message the index of the first one in its group: for a result, its call. */
 function groupStarts(messages) {
   const callers = new Map();
   return messages.map((message, index) => {
     for (const call of callsIn(message)) callers.set(String(call?.id ?? ""), index);
-    const answered = String(message.toolCallId ?? message.tool_call_id ?? "");
-    return isResult(message) ? (callers.get(answered) ?? index) : index;
+    const caller = isResult(message) ? callers.get(String(answeredId(message) ?? "")) : undefined;
+    return caller ?? index;
   });
 }
 

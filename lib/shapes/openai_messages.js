@@ -7,7 +7,7 @@ const { joinedText } = require("../hook/snapshot.js");
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const openai = require("./openai_parts.js");
-const { callsIn, isResult } = require("./text.js");
+const { answeredId, callsIn, isResult } = require("./text.js");
 
 const { contentOf, isMedia, toParts } = openai;
 /** OpenAI's roles: a session's, and another name of the first. */
@@ -32,7 +32,7 @@ function toOpenAIMessages(messages) {
       for (const call of callsIn(message)) unsentCalls.add(call.id);
       continue;
     }
-    if (isResult(message) && unsentCalls.has(message.toolCallId)) continue;
+    if (isResult(message) && unsentCalls.has(answeredId(message))) continue;
     const isLeading = converted.every(({ role }) => role === "system");
     const made = restored(message) ?? toOpenAI(message, isLeading);
     // The images of parallel calls wait for the last result: nothing may stand between results.
@@ -53,17 +53,17 @@ function attachments(message) {
   const media = mediaIn(contentOf(message));
   return media.length === 0
     ? []
-    : [{ type: "text", text: imagesLabel(message.toolCallId) }, ...toParts(media)];
+    : [{ type: "text", text: imagesLabel(answeredId(message)) }, ...toParts(media)];
 }
 
 function toOpenAI(message, isLeading) {
-  const { role, toolCallId } = message;
+  const { role } = message;
   if (role === "system") return { role, content: openai.systemText(message, isLeading) };
   const said = contentOf(message);
   const text = joinedText(said);
   if (isResult(message)) {
     const content = text === "" && mediaIn(said).length > 0 ? IMAGES_ONLY : text;
-    return { role: "tool", tool_call_id: toolCallId, content };
+    return { role: "tool", tool_call_id: answeredId(message), content };
   }
   const content = mediaIn(said).length > 0 ? toParts(said) : text;
   if (role !== "assistant")

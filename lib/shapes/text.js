@@ -25,6 +25,9 @@ function callsIn({ content, toolCalls, tool_calls: others }) {
 /** True for a tool's result, pi's or a session's. */
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
 
+/** Returns the id of the call that a result answers. */
+const answeredId = ({ toolCallId, tool_call_id: id = toolCallId }) => id;
+
 /** Slices a text without half a surrogate pair at either end. */
 function wholeChars(text, from, to) {
   const splits = (at) => /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
@@ -48,4 +51,4 @@ function isPlain(text) {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-module.exports = { callsIn, clip, isPlain, isResult, plainText, storable, wholeChars };
+module.exports = { answeredId, callsIn, clip, isPlain, isResult, plainText, storable, wholeChars };
