@@ -379,7 +379,7 @@ describe("Pipeline", () => {
     assert.match((await warned).message, /^Pipeline: the event of a compression was not recorded: no$/);
   });
 
-  test("takes parts that a host wrote", async () => {
+  test("takes a Provider, a Compressor and an Assembler that a host wrote", async () => {
     const provider = { getHistory: async (chatId, limit) => [user(`${chatId} ${limit}`)] };
     const compressor = { compress: async (messages) => [...messages, user("made up")] };
     const assembler = { assemble: (system, history, question) => [system, ...history, question] };

@@ -51,7 +51,7 @@ describe("before a question over 85 % of the window, after an answer over 80 %",
   const pending = "And now?";
   const before = countTokens([...messages, user(pending)]);
 
-  test("before a question: over 85 % of the window, summarise first", () => {
+  test("needsContextSummarization before a question: over 85 % of the window, summarise first", () => {
     const at = (contextWindow) =>
       new RollingMemory({ contextWindow }).needsContextSummarization(messages, pending);
     assert.deepEqual(at(before / 0.85), { needed: false, phase: "pre", ratio: 0.85 });
@@ -59,7 +59,7 @@ describe("before a question over 85 % of the window, after an answer over 80 %",
     assert.equal(at(before * 2).ratio, 0.5);
   });
 
-  test("after an answer: over 80 %, prepare", () => {
+  test("needsContextSummarization after an answer: over 80 %, prepare", () => {
     const after = countTokens(messages);
     const at = (contextWindow) => new RollingMemory({ contextWindow }).needsContextSummarization(messages);
     assert.deepEqual(at(after / 0.8), { needed: false, phase: "post", ratio: 0.8 });
@@ -96,7 +96,7 @@ describe("each round becomes a pair, and a new conversation begins", () => {
   };
   const requests = [];
 
-  test('each round becomes {"q","a"} through summarize: a prompt, temperature 0.3, 500 tokens; the newest 2 messages are kept', async () => {
+  test('each round becomes {"q","a"} through summarize: a prompt, temperature 0.3, 500 tokens; the newest 2 messages are kept; context_summarized, new_conversation_with_summary', async () => {
     requests.length = 0;
     const { memory, events } = memoryOf({ contextWindow: 400, summarize });
     const messages = [{ role: "system", content: "Be brief." }, ...rounds(10)];
@@ -141,7 +141,7 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     assert.equal(second.history[0].q, "Question 3?", "the oldest are out first");
   });
 
-  test("tool traffic is left out, only final answers", async () => {
+  test("getMessagesForSummarization leaves tool traffic out, only final answers stay", async () => {
     const { memory } = memoryOf({ contextWindow: 700 });
     const messages = rounds(4).flatMap((message, n) =>
       message.role === "user"
@@ -286,7 +286,7 @@ describe("a failing, hanging, empty or garbage summariser falls back", () => {
     assert.deepEqual(events, []);
   });
 
-  test("context_overflow when the memory itself passes 80 %: it advises a clean window", async () => {
+  test("applySummarization; context_overflow when the memory itself passes 80 %: it advises a clean window", async () => {
     const pair = { q: "q ".repeat(100), a: "word ".repeat(180) };
     const { memory, events } = memoryOf({ contextWindow: 2000 });
     const big = [round(1, "word ".repeat(900)), round(2, "word ".repeat(900))].flat();
@@ -307,7 +307,7 @@ describe("a failing, hanging, empty or garbage summariser falls back", () => {
     assert.ok(countTokens(messages) < 1500);
   });
 
-  test("the question is never lost and no method rejects", async () => {
+  test("the question is never lost and no method rejects: beforePrompt and afterReply", async () => {
     const text = fc.string({ maxLength: 200, unit: "grapheme" });
     const step = fc.record({ q: text, tools: fc.array(text, { maxLength: 2 }), a: text });
     const reply = fc.oneof(text, fc.json(), fc.constant(half));

@@ -16,7 +16,7 @@ const { validate } = strata;
 const LABEL = "[上下文总结]";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-test("an agent's messages come into the session by themselves, and back", async () => {
+test("attach: an agent's messages come into the session by themselves, and back", async () => {
   const model = createScriptedModel([
     {
       thinking: "hm",
