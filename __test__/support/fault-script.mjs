@@ -155,7 +155,7 @@ async function questionsAt(seed) {
     () => guard.estimateContextTokens([texts]),
     () => binding.callSubject("bash", '{"command":"ls"}'),
     () => binding.handles(...batch),
-    () => binding.countTextAsync("text"),
+    () => binding.countMessagesAsync(...batch),
     () => new binding.CancelFlag().cancel(),
     amidCollection(seed, () => strata.countTokens("text")),
   ];

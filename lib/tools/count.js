@@ -15,10 +15,11 @@ async function countTokensAsync(input, options) {
 }
 
 function count(input, options, offThread) {
-  const { countText, countTextAsync } = native();
   const encoding = numberIn("countTokens", options);
-  if (typeof input === "string") return (offThread ? countTextAsync : countText)(input, encoding);
-  const list = Array.isArray(input) ? input : [input];
+  const isText = typeof input === "string";
+  if (isText && !offThread) return native().countText(input, encoding);
+  const message = isText ? { role: "user", content: input } : input;
+  const list = Array.isArray(message) ? message : [message];
   if (!list.every((message) => typeof message === "object" && message !== null)) {
     throw new TypeError("countTokens: input must be a string, a message or an array of messages");
   }

@@ -17,15 +17,6 @@ pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
     guarded(|| Ok(tokenizer(encoding)?.count_utf16(&units(&text)?) as u32))
 }
 
-/// `countText` off the main thread.
-#[napi(ts_return_type = "Promise<number>")]
-pub fn count_text_async(text: JsString<'_>, encoding: Option<f64>) -> Result<Promise<u32>> {
-    guarded(|| {
-        let (units, tokenizer) = (units(&text)?, tokenizer(encoding)?);
-        Ok(blocking(None, move |_| Ok(tokenizer.count_utf16(&units) as u32)))
-    })
-}
-
 /// Counts the tokens of each message that `lib/hook/snapshot.js` describes. `by_length` estimates them by length.
 #[napi(ts_return_type = "Float64Array")]
 pub fn count_messages(
