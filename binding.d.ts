@@ -90,9 +90,6 @@ export declare function countMessagesAsync(numbers: Float64Array, strings: unkno
 /** Counts the tokens of a string. `encoding` is an encoding's number; cl100k_base by default. */
 export declare function countText(text: string, encoding?: number | undefined | null): number
 
-/** `countText` off the main thread. */
-export declare function countTextAsync(text: string, encoding?: number | undefined | null): Promise<number>
-
 /** Returns the tokens of a string if they are at most `limit`. Stops counting beyond it. */
 export declare function countWithin(text: string, limit: number, encoding?: number | undefined | null): number | null
 

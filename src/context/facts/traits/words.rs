@@ -73,7 +73,9 @@ impl<'a> Splitter<'a> {
             '`' => self.quoted('`'),
             '@' if self.word.is_none() && self.rest.as_str().starts_with(['\'', '"']) => self.here_text(),
             '$' if self.rest.as_str().starts_with('(') => self.substitution(),
-            '#' if self.word.is_none() => self.rest = after(&self.rest, self.line_len()),
+            '#' if self.word.is_none() => {
+                self.rest = self.rest.as_str().trim_start_matches(|of| of != '\n').chars();
+            }
             ' ' | '\t' | '\r' | '(' | ')' => self.end_word(),
             '\n' => {
                 self.end_word();
@@ -134,7 +136,7 @@ impl<'a> Splitter<'a> {
             text.push_str(self.line());
             text.push('\n');
         }
-        self.rest = after(&self.rest, end.len());
+        self.rest = self.rest.as_str().strip_prefix(&*end).unwrap_or_default().chars();
         self.command.body = Some(text);
     }
 
@@ -216,15 +218,10 @@ impl<'a> Splitter<'a> {
 
     /// The rest of the line, without its break, which is passed by.
     fn line(&mut self) -> &'a str {
-        let len = self.line_len();
-        let line = self.rest.as_str().get(..len).unwrap_or_default();
-        self.rest = after(&self.rest, len + 1);
-        line
-    }
-
-    fn line_len(&self) -> usize {
         let rest = self.rest.as_str();
-        rest.find('\n').unwrap_or(rest.len())
+        let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+        self.rest = rest.chars();
+        line
     }
 
     /// Passes by the next character if it is this one.
@@ -233,9 +230,4 @@ impl<'a> Splitter<'a> {
         self.rest = rest.map_or_else(|| self.rest.clone(), str::chars);
         rest.is_some()
     }
-}
-
-/// The text behind the next `len` bytes.
-fn after<'a>(rest: &Chars<'a>, len: usize) -> Chars<'a> {
-    rest.as_str().get(len..).unwrap_or_default().chars()
 }
