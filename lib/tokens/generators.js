@@ -32,47 +32,36 @@ function safeEnd(text, start) {
 
 /** Yields the text of tokens, never half a character. `texts` are those of the caller's special tokens, or null. */
 function* decodeAll(tokens, encoding, texts) {
-  const stream = new Stream(encoding, texts, TOKENS);
+  const stream = streamOf(encoding, texts, TOKENS);
   yield* stream.decode(tokens);
   yield* stream.flush();
 }
 
 /** Decodes tokens as they arrive. */
 async function* decodeAllLater(tokens, encoding, texts) {
-  const stream = new Stream(encoding, texts, 1);
+  const stream = streamOf(encoding, texts, 1);
   for await (const some of tokens) yield* stream.decode(typeof some === "number" ? [some] : some);
   yield* stream.flush();
 }
 
-class Stream {
-  #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  #waiting = [];
-  #encoding;
-  #texts;
-  #batch;
-
-  constructor(encoding, texts, batch) {
-    this.#encoding = encoding;
-    this.#texts = texts;
-    this.#batch = batch;
-  }
-
-  /** Yields the texts that the next tokens complete. */
-  *decode(tokens) {
-    for (const token of tokens) {
-      const special = this.#texts?.get(token);
-      if (special !== undefined) yield* this.flush(special);
-      else if (this.#waiting.push(token) >= this.#batch) yield* this.flush("", { stream: true });
-    }
-  }
-
-  /** Yields the text of the waiting tokens, with `after` behind it. */
-  *flush(after = "", options = undefined) {
-    const bytes = bytesOf(checked(this.#waiting), this.#encoding);
-    this.#waiting = [];
-    const text = this.#decoder.decode(bytes, options) + after;
+/** `decode(tokens)` yields the texts that the tokens complete; `flush()` yields the text of those that wait. */
+function streamOf(encoding, texts, batch) {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let waiting = [];
+  function* flush(after = "", options = undefined) {
+    const bytes = bytesOf(checked(waiting), encoding);
+    waiting = [];
+    const text = decoder.decode(bytes, options) + after;
     if (text !== "") yield text;
   }
+  function* decode(tokens) {
+    for (const token of tokens) {
+      const special = texts?.get(token);
+      if (special !== undefined) yield* flush(special);
+      else if (waiting.push(token) >= batch) yield* flush("", { stream: true });
+    }
+  }
+  return { decode, flush };
 }
 
 module.exports = { decodeAll, decodeAllLater, encodeAll };
