@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, validate } from "../index.js";
+import { answer, result, user } from "./support/messages.mjs";
 import { conversation, isPis } from "./support/transcripts.mjs";
 
 const OPTIONS = { contextWindow: 600, reserveTokens: 100, calibrate: false, keepRecentMessages: 8 };
@@ -54,23 +55,9 @@ for (const schedule of ["everyCall", "sticky"]) {
 
 test("all that may go is gone: parallel results, each summarised, are cut too", async () => {
   const line = "a line of output that is long enough to be kept as it is\n";
-  const calls = Array.from({ length: 6 }, (_, i) => ({
-    type: "toolCall",
-    id: `a${i}`,
-    name: "read",
-    arguments: {},
-  }));
-  const results = calls.map(({ id }) => ({
-    role: "toolResult",
-    toolCallId: id,
-    toolName: "read",
-    content: [{ type: "text", text: line.repeat(40).replaceAll("long", "long ".repeat(30)) }],
-  }));
-  const messages = [
-    { role: "user", content: "go" },
-    { role: "assistant", content: calls, stopReason: "toolUse" },
-    ...results,
-  ];
+  const ids = ["a0", "a1", "a2", "a3", "a4", "a5"];
+  const long = line.repeat(40).replaceAll("long", "long ".repeat(30));
+  const messages = [user(), answer(`:${ids.join(" ")}`), ...ids.map((id) => result(id, long))];
   const { sent, overflows } = await transformed(messages, { contextWindow: 300, schedule: "everyCall" });
   assert.equal(sent.length, messages.length);
   for (const { content } of sent.slice(2)) assert.ok(countTokens(content[0].text) <= 64, content[0].text);

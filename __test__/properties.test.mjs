@@ -108,7 +108,7 @@ test("repair makes generated transcripts valid and touches nothing else", () => 
 test("validate finds lost, late and double results and calls without one, as rules written apart do", () => {
   const rules = /^(orphan|late|duplicate)-result$|^unanswered-call$|^starts-with-reply$/;
   let broken = 0;
-  for (let seed = 0; seed < 3000; seed += 1) {
+  for (let seed = 0; seed < 1000; seed += 1) {
     const list = conversation(seed, { length: 1 + (seed % 60), noise: 20 + (seed % 40) })
       .filter((message) => /^(user|assistant|toolResult|system)$/.test(message?.role))
       .map((message) => (isObject(message.content) ? message : { ...message, content: "said" }));
@@ -118,7 +118,7 @@ test("validate finds lost, late and double results and calls without one, as rul
     assert.equal(found.length > 0, pairs(list).length > 0, `seed ${seed}`);
     broken += Number(found.length > 0);
   }
-  assert.ok(broken > 1000 && broken < 2000, `${broken} are broken`);
+  assert.ok(broken > 300 && broken < 700, `${broken} are broken`);
 });
 
 /** What no problem names, itself or in its group, stays the same object; unless the opening goes, or Gemini's turns meet. */

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import Database from "better-sqlite3";
 import { SqliteProvider } from "../lib/pipeline/index.js";
+import { quantile } from "./shared.mjs";
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const CHATS = 1_000;
@@ -14,7 +15,6 @@ const BATCH = 1_000;
 const READS = 2_000;
 const NEWEST = 50;
 
-const percentile = (times, share) => times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)];
 const ms = (value) => `${value.toFixed(3)} ms`;
 
 /** Wall-clock times of `rounds` runs of `work`, in ms. */
@@ -29,7 +29,7 @@ async function timed(rounds, work) {
 }
 
 function report(name, times) {
-  console.log(`${name.padEnd(44)}${ms(percentile(times, 0.5))} median, ${ms(percentile(times, 0.99))} p99`);
+  console.log(`${name.padEnd(44)}${ms(quantile(times))} median, ${ms(quantile(times, 0.99))} p99`);
 }
 
 async function history() {

@@ -4,9 +4,7 @@
 // With `--uncompacted SCALE` each is one transcript that its host never compacted, and the provider counts SCALE tokens for one
 // of cl100k_base; the files end in -uncompacted.
 
-import { mkdir, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { PRICES } from "../__test__/support/live/provider.mjs";
 import { uncompacted } from "../__test__/support/recordings.mjs";
@@ -15,11 +13,7 @@ import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
 import { scatterPlot } from "./plot.mjs";
 import { publicRecordings } from "./public.mjs";
-
-/** Tokens; of another window the name of the files says the size. */
-const CONTEXT_WINDOW = 200_000;
-const RESULTS = new URL("results/", import.meta.url);
-const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
+import { CONTEXT_WINDOW, EXAMPLE, save } from "./shared.mjs";
 
 /** Our settings: the schedule that recomputes, with more or less kept, and the sticky one by its economy. */
 const SWEEP = [
@@ -86,8 +80,6 @@ const plot = scatterPlot({
   points: [...points(rows, "policy"), ...points(sweep, "setting")],
 });
 if (flags.save) {
-  await mkdir(RESULTS, { recursive: true });
-  const report = { ...setting, rows, sweep };
-  await writeFile(new URL(`${name}.json`, RESULTS), `${JSON.stringify(report, null, 1)}\n`);
-  await writeFile(new URL(`${name}.svg`, RESULTS), plot);
+  save(`${name}.json`, { ...setting, rows, sweep });
+  save(`${name}.svg`, plot);
 }

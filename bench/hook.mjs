@@ -7,6 +7,7 @@
 import { performance } from "node:perf_hooks";
 import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
+import { EXAMPLE, quantile } from "./shared.mjs";
 
 const SCHEDULES = ["everyCall", "sticky"];
 const WARM_ROUNDS = 300;
@@ -104,10 +105,9 @@ async function newcomers({ count, messages }) {
 
 /** One line: medians with their 95th percentiles, and the share of stringify that the main thread was held. */
 function row(name, schedule, kind, rounds) {
-  const of = (key) => rounds.map((round) => round[key]).toSorted((a, b) => a - b);
-  const at = (values, share) => values[Math.min(values.length - 1, Math.floor(values.length * share))];
-  const said = (values) => `${at(values, 0.5).toFixed(3)} (${at(values, 0.95).toFixed(3)})`;
-  const share = rounds.map((round) => (100 * round.heldMs) / round.stringifyMs).toSorted((a, b) => a - b);
+  const of = (key) => rounds.map((round) => round[key]);
+  const said = (values) => `${quantile(values).toFixed(3)} (${quantile(values, 0.95).toFixed(3)})`;
+  const share = rounds.map((round) => (100 * round.heldMs) / round.stringifyMs);
   return {
     messages: name,
     schedule,
@@ -115,11 +115,11 @@ function row(name, schedule, kind, rounds) {
     "stringify ms (p95)": said(of("stringifyMs")),
     "total ms (p95)": said(of("totalMs")),
     "held ms (p95)": said(of("heldMs")),
-    "held / stringify (p95)": `${at(share, 0.5).toFixed(2)} % (${at(share, 0.95).toFixed(2)} %)`,
+    "held / stringify (p95)": `${quantile(share).toFixed(2)} % (${quantile(share, 0.95).toFixed(2)} %)`,
   };
 }
 
-const path = process.argv[2] ?? new URL("../examples/session.jsonl", import.meta.url).pathname;
+const path = process.argv[2] ?? EXAMPLE;
 const transcripts = {
   "1000 × 4 KB": busyAgent(1000, 92),
   [path.split("/").at(-1)]: structuredClone((await loadSession(path)).messages),

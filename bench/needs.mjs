@@ -3,7 +3,7 @@
 // `--save` the table is written to bench/results/needs-public.json.
 
 import { existsSync, statSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { PRICES } from "../__test__/support/live/provider.mjs";
@@ -17,10 +17,7 @@ import { POLICIES } from "./economy/compare.mjs";
 import { frontierPlot } from "./needs/frontier.mjs";
 import { addNeeds, emptyNeeds, needsUnder, Session, sharesOf } from "./needs/measure.mjs";
 import { publicRecordings } from "./public.mjs";
-
-/** Tokens; of another window the name of the file says the size. */
-const CONTEXT_WINDOW = 200_000;
-const RESULTS = new URL("results/", import.meta.url);
+import { CONTEXT_WINDOW, save } from "./shared.mjs";
 
 const ALL = { ...POLICIES, "compacted as recorded": recordedCompactions };
 
@@ -73,16 +70,12 @@ for (const name of [...new Set(rows.map(({ session }) => session))]) {
 }
 console.log(`\n${LEGEND}`);
 if (isPublic && values.save) {
-  await mkdir(RESULTS, { recursive: true });
   const size = contextWindow === CONTEXT_WINDOW ? "" : `-${contextWindow}`;
-  await writeFile(
-    new URL(`needs-public${size}.json`, RESULTS),
-    `${JSON.stringify({ contextWindow, rows }, null, 1)}\n`,
-  );
-  const bill = new URL("economy-public-uncompacted.json", RESULTS);
+  save(`needs-public${size}.json`, { contextWindow, rows });
+  const bill = new URL("results/economy-public-uncompacted.json", import.meta.url);
   if (size === "" && existsSync(bill)) {
     const economy = JSON.parse(await readFile(bill, "utf8"));
-    await writeFile(new URL("frontier.svg", RESULTS), frontierPlot(economy.rows, rows));
+    save("frontier.svg", frontierPlot(economy.rows, rows));
   }
 }
 

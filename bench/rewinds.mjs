@@ -2,13 +2,12 @@
 // `npm run bench:rewinds -- [--every N] FILE…` prints the table. Each place is tried with another result, with the same one, and
 // with a question asked anew.
 
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { brokenRules } from "../__test__/support/request-rules.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
+import { EXAMPLE } from "./shared.mjs";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 /** What a provider counts beside the messages, and for each token of cl100k_base. */
 const BESIDE = 8000;
 const SCALE = 1.27;

@@ -4,11 +4,12 @@
 // `bench/results/tokens.json`, a chart beside it. Measures only; that the counts are right is for the tests to prove, but a wrong one is marked here with `!`.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { EXAMPLE, quantile, save } from "./shared.mjs";
 import { chart } from "./tokens/chart.mjs";
 import { CONTENDERS, load } from "./tokens/contenders.mjs";
 import { corpora } from "./tokens/corpora.mjs";
@@ -20,7 +21,7 @@ const ROUND_MS = 40;
 
 const { values: options } = parseArgs({
   options: {
-    session: { type: "string", default: join(HERE, "../examples/session.jsonl") },
+    session: { type: "string", default: EXAMPLE },
     rounds: { type: "string", default: "5" },
     only: { type: "string" },
     save: { type: "boolean" },
@@ -30,8 +31,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 
 function summary(figures) {
-  const sorted = figures.toSorted((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1], min: sorted[0], max: sorted[sorted.length - 1] };
+  return { median: quantile(figures), min: Math.min(...figures), max: Math.max(...figures) };
 }
 
 /** Megabytes of UTF-8 per second, warm. */
@@ -130,7 +130,6 @@ const [first, ...others] = encodings;
 const report = { node: process.version, cpu: cpus()[0].model, rounds, ...(await measure(first, wanted)) };
 for (const encoding of others) report[encoding] = await measure(encoding, wanted);
 if (options.save && !options.only && options.encoding === undefined) {
-  mkdirSync(join(HERE, "results"), { recursive: true });
-  writeFileSync(join(HERE, "results/tokens.json"), `${JSON.stringify(report, null, 2)}\n`);
-  writeFileSync(join(HERE, "results/tokens.svg"), chart(report));
+  save("tokens.json", report);
+  save("tokens.svg", chart(report));
 }

@@ -4,13 +4,14 @@
 // `tokenizers` is installed by pip. Each library is measured alone in a process.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { installOracles, PYTHON, VOCABULARIES } from "../__test__/support/vocabularies/index.mjs";
+import { EXAMPLE, quantile, save } from "./shared.mjs";
 import { corpora } from "./tokens/corpora.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -21,7 +22,7 @@ const COLUMNS = ["pi-strata", "tokenizers", "@huggingface/tokenizers", "@lenml/t
 
 const { values: options } = parseArgs({
   options: {
-    session: { type: "string", default: join(HERE, "../examples/session.jsonl") },
+    session: { type: "string", default: EXAMPLE },
     rounds: { type: "string", default: "5" },
     save: { type: "boolean" },
     of: { type: "string" },
@@ -92,8 +93,7 @@ async function measure(library, name) {
     } while (processorMs() - from < ROUND_MS);
     figures.push((bytes * passes) / 1e3 / (processorMs() - from));
   }
-  const speed = figures.toSorted((a, b) => a - b)[figures.length >> 1];
-  return { loadMs, megabytes, tokens, speed };
+  return { loadMs, megabytes, tokens, speed: quantile(figures) };
 }
 
 function measured(library, name) {
@@ -138,6 +138,5 @@ if (options.of !== undefined) {
     console.log(`| ${rows.at(-1).join(" | ")} |`);
   }
   const report = { node: process.version, cpu: cpus()[0].model, rows };
-  if (options.save)
-    writeFileSync(join(HERE, "results/vocabularies.json"), `${JSON.stringify(report, null, 2)}\n`);
+  if (options.save) save("vocabularies.json", report);
 }

@@ -1,13 +1,13 @@
 // The cost table: every policy over every session, and over all of them together.
 
 import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
 import { PRICES } from "../../__test__/support/live/provider.mjs";
 import { estimatesBy, recordingOf } from "../../__test__/support/recordings.mjs";
 import { percent, whole } from "../../lib/cli/numbers.mjs";
 import { POLICIES as OURS } from "../../lib/cli/report/policies.mjs";
 import { loadSession } from "../../lib/cli/session.mjs";
 import { textTable } from "../../lib/cli/table.mjs";
+import { EXAMPLE } from "../shared.mjs";
 import { piCompaction, recordedCompactions } from "./compaction.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";
@@ -49,8 +49,6 @@ export async function compare(sessions, { contextWindow, prices, scale, policies
   if (sessions.length > 1) for (const [policy, score] of totals) rows.push(rowOf("all", policy, score));
   return rows;
 }
-
-const EXAMPLE = fileURLToPath(new URL("../../examples/session.jsonl", import.meta.url));
 
 /** Prints the table of these policies over the sessions in `files`, or over the example. */
 export async function printComparison(files, { contextWindow, policies }) {
