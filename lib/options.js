@@ -4,53 +4,33 @@
 /** Largest whole-number option: the core stores them as unsigned 32-bit integers. */
 const MAX_COUNT = 0xffff_ffff;
 
-const count = {
-  allowed: "a whole number from 0 on",
-  accepts: (value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT,
-};
-const positive = {
-  allowed: "a finite number above 0",
-  accepts: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
-};
-const atLeastOne = {
-  allowed: "a whole number from 1 on",
-  accepts: (value) => count.accepts(value) && value > 0,
-};
-const text = { allowed: "a text", accepts: (value) => typeof value === "string" };
-const amount = {
-  allowed: "a finite number from 0 on",
-  accepts: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
-};
-const ratio = {
-  allowed: "a number above 0 and at most 1",
-  accepts: (value) => typeof value === "number" && value > 0 && value <= 1,
-};
+const isText = (value) => typeof value === "string";
+const rule = (allowed, accepts) => ({ allowed, accepts });
+const whole = (least) => (value) => Number.isInteger(value) && value >= least && value <= MAX_COUNT;
+
+const count = rule("a whole number from 0 on", whole(0));
+const atLeastOne = rule("a whole number from 1 on", whole(1));
+const positive = rule("a finite number above 0", (value) => Number.isFinite(value) && value > 0);
+const amount = rule("a finite number from 0 on", (value) => Number.isFinite(value) && value >= 0);
+const ratio = rule("a number above 0 and at most 1", (value) => positive.accepts(value) && value <= 1);
+const text = rule("a text", isText);
+const flag = rule("true or false", (value) => typeof value === "boolean");
+const handler = rule("a function", (value) => typeof value === "function");
+const names = rule("an array of strings", (value) => Array.isArray(value) && value.every(isText));
+const times = rule(
+  "an array of finite numbers, ms since 1970",
+  (value) => Array.isArray(value) && value.every(Number.isFinite),
+);
+const record = rule(
+  "an object",
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+);
 /** A value that its user checks. */
-const anything = { allowed: "any value", accepts: () => true };
-const flag = { allowed: "true or false", accepts: (value) => typeof value === "boolean" };
-const handler = { allowed: "a function", accepts: (value) => typeof value === "function" };
-const oneOf = (...names) => ({
-  allowed: names.map((name) => JSON.stringify(name)).join(", "),
-  accepts: (value) => names.includes(value),
-});
-const orFunction = (rule) => ({
-  allowed: `${rule.allowed}, or a function`,
-  accepts: (value) => typeof value === "function" || rule.accepts(value),
-});
-const names = {
-  allowed: "an array of strings",
-  accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
-};
-
-const record = {
-  allowed: "an object",
-  accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-};
-
-const times = {
-  allowed: "an array of finite numbers, ms since 1970",
-  accepts: (value) => Array.isArray(value) && value.every(Number.isFinite),
-};
+const anything = rule("any value", () => true);
+const oneOf = (...words) =>
+  rule(words.map((word) => JSON.stringify(word)).join(", "), (value) => words.includes(value));
+const orFunction = ({ allowed, accepts }) =>
+  rule(`${allowed}, or a function`, (value) => typeof value === "function" || accepts(value));
 
 /**
  * Returns `given` with the missing options filled in from `table`, which has a default and a rule per option. Throws a TypeError
