@@ -114,7 +114,7 @@ function closingText({ unplayed, stretches, problems }, summary) {
     ["recorded compactions", whole(stretches.filter(({ cause }) => cause === "compaction").length)],
     ["messages in the last call", both(messages)],
     ["tokens sent, all calls", `${sent}, as the provider counts, estimated`],
-    ...acted.map((layer) => [`  saved by ${contract.layers[layer]}`, whole(saved[layer])]),
+    ...acted.map((layer) => [`  saved: ${contract.layers[layer]}`, whole(saved[layer])]),
     ["  saved in all", whole(tokensSent.before - tokensSent.after)],
     ["cost of the input, all calls", moneyText(summary)],
     ["largest call", both(peakTokens)],
