@@ -51,20 +51,24 @@ impl Arena {
     ) -> Result<(), usize> {
         let mut end = text.len();
         for (position, &token) in tokens.iter().enumerate() {
-            let bytes = self.get(token).or_else(|| special(token)).ok_or(position)?;
-            let len = bytes.len();
-            if text.len() < end + len.max(STEP) {
-                text.resize(2 * (end + len + STEP), 0);
-            }
-            let place = text.get_mut(end..).unwrap_or_default();
-            let start = self.places.get(token as usize).map_or(usize::MAX, |place| place.0 as usize);
-            let wide = self.bytes.get(start..).and_then(|rest| rest.first_chunk::<STEP>());
-            if let (..=STEP, Some(wide), Some(place)) = (len, wide, place.first_chunk_mut()) {
+            if let Some(&(start, len)) = self.places.get(token as usize)
+                && len as usize <= STEP
+                && let Some(wide) =
+                    self.bytes.get(start as usize..).and_then(|rest| rest.first_chunk::<STEP>())
+                && let Some(place) = text.get_mut(end..).and_then(|rest| rest.first_chunk_mut())
+            {
                 *place = *wide;
-            } else if let Some(place) = place.get_mut(..len) {
+                end += len as usize;
+                continue;
+            }
+            // A long token, a special one, or no room is left.
+            let bytes = self.get(token).or_else(|| special(token)).ok_or(position)?;
+            let after = end + bytes.len();
+            text.resize(2 * (after + STEP), 0);
+            if let Some(place) = text.get_mut(end..after) {
                 place.copy_from_slice(bytes);
             }
-            end += len;
+            end = after;
         }
         text.truncate(end);
         Ok(())
