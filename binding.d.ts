@@ -134,7 +134,10 @@ export declare function loadVocabulary(file: string | Uint8Array, name: string, 
  */
 export declare function mends(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): string
 
-/** Returns the problems that a provider would refuse. `api` is pi's name of the wire; by default that of the newest answer. */
+/**
+ * Returns what a provider would refuse: the number of its family, and by position and number the rules that are `broken`. `api`
+ * is pi's name of the wire; by default that of the newest answer.
+ */
 export declare function problems(numbers: Float64Array, strings: unknown[], api?: string | undefined | null): string
 
 /** The special tokens of an encoding as JSON: an object of ids by text. */

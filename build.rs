@@ -52,9 +52,8 @@ fn rust_of(table: &str) -> String {
     let table: Value = serde_json::from_str(table).expect("contract.json is JSON");
     let mut rust = String::from("use crate::text::Utf16Len;\n");
     for (list, name) in ENUMS {
-        rust += &enum_of(name, &words_of(&table[list]));
+        rust += &enum_of(name, &table[list]);
     }
-    rust += &words_of_rules(&table["rules"]);
     rust += &image_limits(&table["imageLimits"]);
     for (language, markers) in table["markers"].as_object().expect("markers by language") {
         for (name, parts) in markers.as_object().expect("a language has markers by name") {
@@ -72,25 +71,16 @@ fn rust_of(table: &str) -> String {
     rust
 }
 
-/// Variants with their words: those of a list are its names.
-fn words_of(list: &Value) -> Vec<(String, String)> {
-    if let Some(list) = list.as_array() {
-        let names = list.iter().filter_map(Value::as_str);
-        return names.map(|name| (name.to_owned(), name.to_owned())).collect();
-    }
-    let words = list.as_object().expect("a list or words by name").iter();
-    let says = |value: &Value, name: &str| value["en"].as_str().unwrap_or(name).to_owned();
-    words.map(|(name, value)| (name.clone(), says(value, name))).collect()
-}
-
-fn enum_of(name: &str, words: &[(String, String)]) -> String {
-    let each = |line: &dyn Fn(&str, &str) -> String| {
-        words.iter().map(|(variant, says)| line(&capitalized(variant), says)).collect::<String>()
+/// An enum of the names of a list, or of an object's keys.
+fn enum_of(name: &str, list: &Value) -> String {
+    let names: Vec<String> = match list {
+        Value::Object(words) => words.keys().map(|name| capitalized(name)).collect(),
+        list => list.as_array().into_iter().flatten().filter_map(Value::as_str).map(capitalized).collect(),
     };
-    let variants = each(&|variant, says| format!("/// {says}\n{variant},\n"));
-    let all = each(&|variant, _| format!("Self::{variant},"));
-    let arms = each(&|variant, says| format!("Self::{variant} => {says:?},"));
-    let count = words.len();
+    let each = |line: &dyn Fn(&String) -> String| names.iter().map(line).collect::<String>();
+    let variants = each(&|name| format!("/// `{name}`\n{name},\n"));
+    let all = each(&|name| format!("Self::{name},"));
+    let count = names.len();
     format!(
         "/// `{name}`, as `contract.json` lists it; its number at the boundary is its position.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,29 +91,6 @@ fn enum_of(name: &str, words: &[(String, String)]) -> String {
             /// The one of that number.
             #[must_use]
             pub fn at(number: usize) -> Option<Self> {{ Self::ALL.get(number).copied() }}
-            /// In words.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {{ match self {{ {arms} }} }}
-        }}\n"
-    )
-}
-
-/// The words of each provider about a broken rule: those under its family's name, or else those under `any`, which come last.
-fn words_of_rules(rules: &Value) -> String {
-    let mut arms = Vec::new();
-    for (rule, words) in rules.as_object().expect("rules by name") {
-        for (family, words) in words.as_object().expect("words by family").iter().skip(1) {
-            let family =
-                if family == "any" { "_".to_owned() } else { format!("Family::{}", capitalized(family)) };
-            arms.push(format!("(Self::{}, {family}) => {words},", capitalized(rule)));
-        }
-    }
-    let arms = arms.concat();
-    format!(
-        "impl Rule {{
-            /// The answer of the provider, in its words as far as they do not vary; never text of the conversation.
-            #[must_use]
-            pub const fn says(self, family: Family) -> &'static str {{ match (self, family) {{ {arms} }} }}
         }}\n"
     )
 }

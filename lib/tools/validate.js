@@ -3,14 +3,21 @@
 // the process warns once.
 "use strict";
 
+const { families, rules } = require("../contract.js");
 const { native } = require("../native/native.js");
 const { unknownShape, warnOnce } = require("../hook/events.js");
 const { foreignMark } = require("../hook/foreign.js");
 const { withContent } = require("../hook/plan.js");
 const { Batch } = require("../hook/snapshot.js");
 
+const RULES = Object.entries(rules);
+
 function validate(messages, api) {
-  return ask("validate", messages, api, "problems") ?? [];
+  const { family, broken } = ask("validate", messages, api, "problems") ?? { broken: [] };
+  return broken.map(([index, number]) => {
+    const [rule, words] = RULES[number];
+    return { index, rule, message: words[families[family]] ?? words.any };
+  });
 }
 
 function repair(messages, api) {

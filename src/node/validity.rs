@@ -10,15 +10,14 @@ use super::read::Batch;
 use crate::context::facts::measure::{Raw, RawRole};
 use crate::context::request::validity::{Family, check, repair};
 
-/// Returns the problems that a provider would refuse. `api` is pi's name of the wire; by default that of the newest answer.
+/// Returns what a provider would refuse: the number of its family, and by position and number the rules that are `broken`. `api`
+/// is pi's name of the wire; by default that of the newest answer.
 #[napi]
 pub fn problems(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<String> {
     with_messages(&numbers, &strings, api, |messages, family| {
-        let problems = check(messages, family).into_iter().map(|problem| {
-            let rule = problem.rule;
-            json!({ "index": problem.index, "rule": rule.as_str(), "message": rule.says(family) })
-        });
-        problems.collect()
+        let problems = check(messages, family).into_iter();
+        let broken: Vec<_> = problems.map(|problem| [problem.index, problem.rule as usize]).collect();
+        json!({ "family": family as usize, "broken": broken })
     })
 }
 
