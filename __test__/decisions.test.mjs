@@ -88,6 +88,15 @@ test("all that the user said stays, and the newest results stay whole", async ()
   for (const message of [...of("user"), ...of("toolResult").slice(-6)]) assert.ok(sent.includes(message));
 });
 
+test("an app's notes in the open turn stay: pi sends them as the user's words", async () => {
+  const messages = agentSession(logs, { answer: (i) => ({ usage: i === 0 ? REPORT : {} }) });
+  messages.at(-1).timestamp += PAUSE;
+  const note = { role: "custom", customType: "note", content: rows("note", 60), display: true };
+  const list = messages.toSpliced(21, 0, { ...note, timestamp: messages[20].timestamp + 1 });
+  const sent = await sentOf(list, { economy: 20 });
+  assert.ok(sent.length < list.length - 20 && sent.includes(list[21]), `${sent.length} of ${list.length}`);
+});
+
 test("a lesser economy sends less", async () => {
   const sizes = [];
   for (const economy of ["faithful", "balanced", "thrifty", 30]) {
