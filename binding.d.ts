@@ -25,8 +25,6 @@ export declare class Conversation {
   plan(splice: Splice, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
-  /** Says that the message at `answer` of its list, if it is one, came to the last call of `other`. */
-  follow(other: Conversation, answer: number): void
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
 }
@@ -43,6 +41,8 @@ export interface Answer {
   numbers: Float64Array
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay. */
   texts: Array<string>
+  /** The order in which the messages are sent, by index; empty where it is theirs. */
+  order: Array<number>
   /** Of each edit of a dry run, the form of the call that its message answers; empty where none was read. */
   forms: Array<string>
   /** Of a dry run, the tool results that stay whole as the newest state of something. */
@@ -60,10 +60,6 @@ export interface CallTerms {
   overheadTokens?: number
   /** Tokens above which batches act. */
   maxPromptTokens?: number
-  /** Tokens of the model's window, where a refusal in another conversation taught it. */
-  learnedWindow?: number
-  /** Tokens of it that requests ask for the answer. */
-  learnedOutput?: number
   /** The cache's prices relative to input, where the host's function names them at this call. */
   cacheRead?: number
   /** That of writing. */
@@ -155,11 +151,6 @@ export interface Splice {
   inserted: number
   /** New messages behind all. */
   added: number
-  /**
-   * Set if the messages that are left are those of another conversation now, in which nothing was sent: the position at which
-   * the answer to the last call stands, if it came.
-   */
-  startsOver?: number
 }
 
 /** Writes the tokens that did not fit at the last call of `encode`. */

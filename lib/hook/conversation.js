@@ -1,10 +1,12 @@
-// One conversation as a hook knows it: the list of its last call, and the native side of it. A call finds what changed since,
-// has that read, and asks for a plan; one call at a time.
+// One conversation as a hook knows it: the list of its last call, and its native side. A call finds the changes since, has
+// them read, and asks for a plan; one call at a time.
 "use strict";
 
+const { NEW_MESSAGES } = require("./conversations.js");
+const { refuseForeign } = require("./foreign.js");
 const { Plan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { NEW_MESSAGES, isSameMessage, isStale, sharedBeginning, valuesOf } = require("./values.js");
+const { isAnswer, isSameMessage, isStale, sharedBeginning, valuesOf } = require("./values.js");
 
 /** Most that crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
 const BATCH_UNITS = 256 * 1024;
@@ -36,6 +38,8 @@ class Conversation {
   #isCopied = false;
   #watchFrom = 0;
   #queue = Promise.resolve();
+  /** The list of the newest call under way. */
+  #ahead;
 
   /** `native` is a Conversation of the addon, `encoding` that it counts by, `language` that of its markers. */
   constructor(native, reader, { encoding, language }) {
@@ -43,47 +47,61 @@ class Conversation {
     this.#reader = reader;
     this.encoding = encoding;
     this.language = language;
-    /** The list that calls under way bring it to. */
-    this.target = this.#list;
+    /** True if it goes on from another one whose beginning was cut, and was not continued since. */
+    this.isCut = false;
   }
 
   /** Another one that goes on from here. */
-  fork() {
+  fork(isCut = false) {
     const fork = new Conversation(this.#native.fork(), this.#reader, this);
     fork.#list = this.#list;
     fork.#values = this.#values.slice();
     fork.#made = this.#made.slice();
     fork.#isTold = this.#isTold;
     fork.#terms = this.#terms;
-    fork.target = fork.#list;
+    fork.isCut = isCut;
     return fork;
   }
 
-  /** Runs `work` when every call before it is over. */
-  turn(work) {
+  /** The list that the calls under way bring it to. An aborted call leaves it where it was. */
+  get target() {
+    return this.#ahead ?? this.#list;
+  }
+
+  /** Runs `work` when every call before it is over; `list` is that of this call. */
+  turn(work, list) {
+    this.#ahead = list ?? this.#ahead;
     const run = this.#queue.then(work);
-    const settle = () => {};
+    const settle = () => {
+      if (this.#ahead === list) this.#ahead = undefined;
+    };
     this.#queue = run.then(settle, settle);
     return run;
   }
 
   /**
-   * The plan for `list` under these terms; undefined if `call` was cancelled, and then nothing of it stays. Rejects where it cannot
-   * be read or planned. `shared` is what the list shares with `target`. `startsOver` is set if it is another conversation with the
-   * same messages: the position of the answer to the last call. A plan that is not applied needs no texts twice.
+   * The plan for `list` under these terms; undefined if `call` was cancelled, and then nothing of it stays. Rejects where it
+   * cannot be read or planned. `shared` is what the list shares with a known one.
    */
-  async plan(list, terms, call, { shared, startsOver, needsNoTexts = false }) {
+  async plan(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);
     const last = this.#last;
     if (!change.isChanged && last !== undefined && isEqual(terms, this.#terms)) {
       this.#goOn(list, change);
+      Object.assign(last.plan, { firstChanged: undefined, isNews: undefined });
       return last.plan;
     }
-    const answer = await this.#bring(list, change, startsOver, call, (splice, batch) => {
-      const isTold = needsNoTexts || this.#isTold;
-      return this.#native.plan(splice, batch.numbers, batch.strings, terms, isTold, call.flag);
-    });
-    if (answer === undefined) return undefined;
+    const fresh = list
+      .slice(change.at, change.at + change.inserted)
+      .concat(list.slice(list.length - change.added));
+    const { values, batch } = await this.#read(fresh, call);
+    if (call.isCancelled) return undefined;
+    const { numbers, strings } = batch;
+    const answer = await call.away(
+      this.#native.plan(change, numbers, strings, terms, this.#isTold, call.flag),
+    );
+    this.#takeIn(change, values);
+    this.#goOn(list, change, fresh);
     this.#terms = terms;
     this.#isTold = false;
     this.#last = undefined;
@@ -96,12 +114,12 @@ class Conversation {
     return plan;
   }
 
-  /** The edited list; `list` itself where nothing is edited. `writer` is how the hook writes markers. */
-  apply(list, plan, writer) {
+  /** The edited list; `list` itself where nothing is edited. `own` is the host's marker function. */
+  apply(list, plan, own) {
     const last = this.#last;
     if (last.edited === undefined || last.isCopied || this.#isCopied) {
       const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
-      const edited = plan.apply(list, this.#made, { ...writer, language: this.language }, isAsRead);
+      const edited = plan.apply(list, this.#made, { own, language: this.language }, isAsRead);
       this.#isTold = true;
       last.edited = edited === list ? null : edited;
       last.isCopied = this.#isCopied;
@@ -125,34 +143,33 @@ class Conversation {
     return this.#made[index]?.text;
   }
 
-  /** The number of its messages, up to the newest ones, that stand in `list` up to `end`. */
-  keptIn(list) {
-    const { kept, end } = this.#keptIn(list, 0, this.target);
-    return { kept, end, isMost: kept > this.target.length / 2 };
-  }
-
-  /** Another conversation made the last call, if the message at `answer` came to that. */
-  follow(other, answer) {
-    this.#native.follow(other.#native, answer);
+  /** True if its newest messages stand in `list`: the same objects, or copies with an answer among them. */
+  isLeftIn(list) {
+    const { kept, end, cut } = this.#keptIn(list, 0, this.target);
+    const isOwn = kept > 0 && this.target.at(-1 - cut) === list[end - 1];
+    return isOwn || list.slice(end - kept, end).some(isAnswer);
   }
 
   /**
    * The splice that makes `list` of that of the last call: `cut` messages went from its end, then `removed` messages from `at` on gave
-   * way to `inserted` ones, and `added` came behind all.
+   * way to `inserted` ones, and `added` came behind all. `shared` is what `list` shares with the list of `shared.target`.
    */
-  #changeTo(list, known) {
+  #changeTo(list, shared) {
     const old = this.#list;
-    const shared = known?.target === old ? known : sharedBeginning(old, list);
-    const { from, to } = this.#changedInPlace(shared.at);
-    const at = Math.min(shared.at, from);
+    const { own, count, end, knownEnd } = shared?.target === old ? shared : sharedBeginning(old, list);
+    let beginning = 0;
+    while (beginning < end - count && isSameMessage(old[beginning], list[beginning])) beginning += 1;
+    if (beginning === end - count && end === knownEnd) beginning = end;
+    const { first: at, last } = this.#changedInPlace(beginning);
     let splice = { at, removed: 0, inserted: 0, cut: 0, added: list.length - old.length };
-    let { isCopied } = shared;
-    if (shared.at < old.length) {
+    let isCopied =
+      count > own || old.slice(0, Math.min(at, end - count)).some((message, i) => message !== list[i]);
+    if (beginning < old.length) {
       const { kept, end, cut } = this.#keptIn(list, at, old);
       for (let i = 1; i <= kept; i += 1) isCopied ||= old[old.length - cut - i] !== list[end - i];
       const [removed, inserted] = [old.length - cut - kept - at, end - kept - at];
       splice = { at, removed, inserted, cut, added: list.length - end };
-    } else if (to > at) splice = { ...splice, removed: to - at, inserted: to - at };
+    } else if (last >= at) splice = { ...splice, removed: last + 1 - at, inserted: last + 1 - at };
     const isChanged = splice.removed + splice.inserted + splice.cut + splice.added > 0;
     return { ...splice, isChanged, isCopied };
   }
@@ -184,45 +201,29 @@ class Conversation {
     return values !== undefined && isStale(values, this.#list[index]);
   }
 
-  /** The range of those among the first `shared` messages that were changed in place, as far as they are looked at now. */
+  /** The first and the last of those among the first `shared` messages that were changed in place, as far as they are looked at now. */
   #changedInPlace(shared) {
-    const changed = { from: shared, to: 0 };
     const newest = Math.max(0, shared - WATCHED_NEWEST);
     const older = this.#watchFrom < newest ? this.#watchFrom : 0;
     this.#watchFrom = Math.min(newest, older + WATCHED_OLDER);
-    const look = (from, to) => {
-      for (let i = from; i < to; i += 1) {
-        if (this.#isChanged(i)) {
-          changed.from = Math.min(changed.from, i);
-          changed.to = Math.max(changed.to, i + 1);
-        }
-      }
-    };
-    look(older, this.#watchFrom);
-    look(newest, shared);
-    for (const index of this.#last?.plan.edited ?? []) if (index < newest) look(index, index + 1);
-    return changed;
+    const edited = this.#last?.plan.edited.filter((index) => index < newest) ?? [];
+    const looked = [...range(older, this.#watchFrom), ...edited, ...range(newest, shared)];
+    const changed = looked.filter((index) => this.#isChanged(index));
+    return { first: Math.min(shared, ...changed), last: Math.max(-1, ...changed) };
   }
 
-  /** Reads what is new in `list`, has the native side take it in by `cross`, and takes it in here once that is done. */
-  async #bring(list, change, startsOver, call, cross) {
-    const { at, removed, inserted, cut, added } = change;
-    const fresh = list.slice(at, at + inserted).concat(list.slice(list.length - added));
-    const { values, batch } = await this.#read(fresh, call);
-    if (call.isCancelled) return undefined;
-    const answer = await call.away(cross({ at, removed, inserted, cut, added, startsOver }, batch));
+  /** Takes in the values of the new messages of a change. */
+  #takeIn(change, values) {
+    const { at, removed, inserted, cut } = change;
+    // Of a long list that is only added to nothing is copied.
     if (removed + inserted + cut === 0) for (const of of values) this.#values.push(of);
     else this.#values = spliced(this.#values, change, values);
     this.#made.length = Math.min(this.#made.length, removed + inserted > 0 ? at : this.#list.length - cut);
-    this.#goOn(list, change, fresh);
-    return answer;
   }
 
   /** Goes on with `list`; of copies those stay that were read. */
   #goOn(list, change, fresh = []) {
-    const known = change.isCopied ? spliced(this.#list, change, fresh) : list;
-    if (this.target === this.#list || this.target === list) this.target = known;
-    this.#list = known;
+    this.#list = change.isCopied ? spliced(this.#list, change, fresh) : list;
     this.#isCopied = change.isCopied;
   }
 
@@ -233,41 +234,29 @@ class Conversation {
   async #read(fresh, call) {
     const values = [];
     let batch = new Batch();
-    const underWay = [];
-    try {
-      for (const [i, message] of fresh.entries()) {
-        if (batch.length === BATCH_MESSAGES || batch.units >= BATCH_UNITS) {
-          const reading = this.#native.readAhead(i - batch.length, batch.numbers, batch.strings, call.flag);
-          reading.catch(() => {});
-          underWay.push(reading);
-          // One batch crosses while a worker reads the one before.
-          if (underWay.length > 1) await call.away(underWay.shift());
-          if (call.isCancelled) break;
-          batch = new Batch();
-        }
-        values.push(this.#describe(message, batch));
+    for (const [i, message] of fresh.entries()) {
+      if (batch.length === BATCH_MESSAGES || batch.units >= BATCH_UNITS) {
+        const { numbers, strings } = batch;
+        await call.away(this.#native.readAhead(i - batch.length, numbers, strings, call.flag));
+        if (call.isCancelled) break;
+        batch = new Batch();
       }
-      await call.away(Promise.all(underWay));
-    } finally {
-      // Until it is over a worker may write what the next call reads.
-      await Promise.allSettled(underWay);
+      values.push(this.#describe(message, batch));
     }
     return { values, batch };
   }
 
   /** Appends a message to a batch; the values it was read from. What is no object says nothing. */
   #describe(message, batch) {
-    const { marker, protects, refuse } = this.#reader;
-    if (typeof message !== "object" || message === null) {
-      batch.add({});
-      return undefined;
-    }
-    refuse?.(message);
-    const values = valuesOf(message);
-    batch.add(message, marker, protects);
+    const isMessage = typeof message === "object" && message !== null;
+    if (isMessage) refuseForeign(message);
+    const values = isMessage ? valuesOf(message) : undefined;
+    batch.add(message ?? {}, this.#reader.marker, isMessage ? this.#reader.protects : undefined);
     return values;
   }
 }
+
+const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);
 
 /** `list` as a splice leaves it. */
 function spliced(list, { at, removed, inserted, cut }, fresh) {

@@ -1,83 +1,77 @@
-// The conversations of one hook. A list goes on in the one with which it shares the longest beginning.
+// The conversations of one hook. A list continues the one with which it shares the longest beginning.
 "use strict";
 
-const {
-  NEW_MESSAGES,
-  isAnswer,
-  isSameMessage,
-  isSummary,
-  isSystem,
-  sharedBeginning,
-} = require("./values.js");
+const { isAnswer, isSameMessage, sharedBeginning } = require("./values.js");
 
 /** Conversations that are compared with a list, the latest. */
 const MOST = 256;
 /** Conversations of a host that hands in copies that are kept, the latest: nobody else holds them. */
 const MOST_COPIED = 8;
+/** Conversations whose beginning was cut that are kept until they are continued: a host may cut its list at each call. */
+const MOST_CUT = 8;
+/** Newest messages of a list among which a copy of a known answer is looked for: more than one call adds. */
+const NEW_MESSAGES = 64;
 
 /**
- * A conversation lives as long as the host holds the newest message of its last call. The latest ones of a host that hands in
- * copies, or that was not met twice, are held here.
+ * A conversation is kept alive by the newest message of its last call. The latest ones of a host that hands in copies, or that
+ * was met once, are held here.
  */
 class Conversations {
   /** The latest last. */
   #recent = [];
   #heldBy = new WeakMap();
   #held = [];
+  #cut = [];
 
   /**
-   * The conversation that `list` goes on in and what they share: `isAnswered` if a model answered in that, `leavesAnswer` if the
-   * newest answer is not in the list. Undefined if they share no message: system messages do not count, for agents share them.
+   * The conversation that `list` continues, and what they share: `isAnswered` if a model answered in that, `leavesAnswer` if the
+   * newest answer is not in the list. Without a shared beginning it is the latest conversation whose newest messages stand in the
+   * list: its beginning was cut or compacted. Undefined if there is none.
    */
-  of(list) {
-    let best;
-    for (const conversation of this.#alive().reverse()) {
-      const { target } = conversation;
-      if (best !== undefined && !mayShareAsMuch(target, list, best)) continue;
-      const shared = { ...sharedBeginning(target, list), conversation, target };
-      if (isBetter(shared, best, list)) best = { ...shared, leavesAnswer: leavesAnswer(list, shared) };
-    }
-    return best && { ...best, isAnswered: best.target.slice(0, best.knownEnd).some(isAnswer) };
-  }
-
-  /** The latest conversation whose newest messages stand in `list`, though that begins otherwise, and how many of them. */
-  thatIsLeftIn(list) {
+  find(list) {
     const alive = this.#alive().reverse();
-    const left = alive.map((conversation) => ({ conversation, ...conversation.keptIn(list) }));
-    const found = left.find(({ isMost }) => isMost) ?? left.find(({ kept }) => kept > 0);
-    return found ?? this.#onlyOne(list);
+    const { conversation, ...shared } = alive.map((one) => sharedWith(one, list)).reduce(better, NOTHING);
+    if (conversation === undefined) {
+      const left = alive.find((one) => one.isLeftIn(list)) ?? this.#compacted(list);
+      return left && { conversation: left, isCut: true };
+    }
+    this.#cut = this.#cut.filter((one) => one !== conversation);
+    conversation.isCut = false;
+    const isAnswered = shared.target.slice(0, shared.knownEnd).some(isAnswer);
+    return { conversation, ...shared, isAnswered };
   }
 
-  /**
-   * The only conversation, if `list` begins with a summary, or its first answer came after the last call: a compaction may leave
-   * no message. What it left is given up.
-   */
-  #onlyOne(list) {
-    const [conversation, ...others] = this.#alive();
-    if (conversation === undefined || others.length > 0) return undefined;
-    const answer = list.findIndex(isAnswer);
-    const isLater = list[answer]?.timestamp >= conversation.target.at(-1)?.timestamp;
-    if (!isLater && !isSummary(list.find((message) => !isSystem(message)))) return undefined;
-    this.forget(conversation);
-    return { conversation, end: isLater ? answer : list.length, isMost: false };
+  /** The only conversation, if a compaction left no message of it: a summary, and answers to its last call. It is given up. */
+  #compacted(list) {
+    const [only, ...others] = this.#alive();
+    if (only === undefined || others.length > 0 || !opensWithSummary(list)) return undefined;
+    const answer = list.find(isAnswer);
+    const isLater = answer === undefined || answer.timestamp >= only.target.at(-1)?.timestamp;
+    if (isLater) this.forget(only);
+    return isLater ? only : undefined;
   }
 
-  /** Keeps a conversation that is at `list` as the latest. `isOwn` if the host handed the same messages in before. */
+  /** Keeps the conversation of a call with `list` as the latest. `isOwn` if the host handed the same messages in before. */
   keep(conversation, list, isOwn) {
-    conversation.target = list;
-    const newest = list.findLast((message) => typeof message === "object" && message !== null);
-    if (newest !== undefined) this.#heldBy.set(newest, conversation);
+    const newest = newestIn(list);
+    const alike = this.#heldBy.get(newest)?.filter((of) => of !== conversation) ?? [];
+    if (newest !== undefined) this.#heldBy.set(newest, [conversation, ...alike]);
     this.#held = this.#held.filter((of) => of !== conversation);
     if (!isOwn) this.#held = [...this.#held.slice(1 - MOST_COPIED), conversation];
+    if (conversation.isCut) this.#cut.push(conversation);
+    if (this.#cut.length > MOST_CUT) this.forget(this.#cut.shift());
     if (this.#recent.at(-1)?.deref() === conversation) return;
     const others = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [...others.slice(1 - MOST), new WeakRef(conversation)];
   }
 
-  /** Gives a conversation up: what went wrong there must not go on. */
+  /** Gives a conversation up. */
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
+    const newest = newestIn(conversation.target);
+    const alike = this.#heldBy.get(newest)?.filter((of) => of !== conversation);
+    if (alike !== undefined) this.#heldBy.set(newest, alike);
   }
 
   #alive() {
@@ -85,26 +79,33 @@ class Conversations {
   }
 }
 
-/** False if a look at two places tells that `list` shares less with `target` than with the best one so far, or no more. */
-function mayShareAsMuch(target, list, best) {
-  const is = (at) => Object.is(target[at], list[at]);
-  if (isSystem(target[0]) || isSystem(list[0])) return true;
-  if (best.own > 0 && !is(best.own - 1)) return false;
-  return best.leavesAnswer || is(best.own) || isSameMessage(target[best.end], list[best.end]);
+function opensWithSummary(list) {
+  const opening = list.find((message) => message?.role !== "system");
+  return opening?.role === "compactionSummary" || opening?.role === "branchSummary";
 }
 
-/** True if more is shared than with the best so far, or as much and no answer is left behind. */
-function isBetter(shared, best, list) {
-  const more = shared.own - (best?.own ?? 0) || shared.end - (best?.end ?? 0);
-  if (more !== 0 || shared.end === 0) return more > 0;
-  return best.leavesAnswer && !leavesAnswer(list, shared);
+function newestIn(list) {
+  return list.findLast((message) => typeof message === "object" && message !== null);
 }
 
-/** True if the newest answer of the conversation that `list` shares a beginning with is not in the list. */
-function leavesAnswer(list, { knownEnd, target }) {
+const NOTHING = { own: 0, count: 0 };
+
+/** The beginning that `list` shares with a conversation, and whether the newest answer of that is not in the list. */
+function sharedWith(conversation, list) {
+  const { target } = conversation;
+  const shared = sharedBeginning(target, list);
+  if (shared.count === 0) return NOTHING;
   const at = target.findLastIndex(isAnswer);
-  if (at < knownEnd || list.includes(target[at])) return false;
-  return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
+  const isIn = () =>
+    list.includes(target[at]) ||
+    list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
+  return { conversation, target, ...shared, leavesAnswer: at >= shared.knownEnd && !isIn() };
 }
 
-module.exports = { Conversations };
+/** The one of two that shares more, or of equal ones the first that leaves no answer behind. */
+function better(best, next) {
+  const more = next.own - best.own || next.count - best.count;
+  return more > 0 || (more === 0 && best.leavesAnswer && !next.leavesAnswer) ? next : best;
+}
+
+module.exports = { Conversations, NEW_MESSAGES };

@@ -64,6 +64,7 @@ class Reporter {
   warn(event) {
     if (this.isListening) this.emit(event);
     else warnOnce(this.#owner, event);
+    return event;
   }
 
   /** Tells of what would be so at every call, and alike. */
@@ -73,13 +74,15 @@ class Reporter {
     this.emit(event);
   }
 
+  /** Reports a failure; returns the event. A missing addon fails every call, and is told once. */
   failed(error) {
     if (error?.code === "ERR_UNKNOWN_SHAPE") return this.warn(unknownShape(error.mark));
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
     const event = { type: "failed", code, message: FAILURES[code] };
-    if (code !== "ERR_NATIVE_UNAVAILABLE") return this.emit(event);
-    if (!this.isListening || !this.#said.has(code)) this.warn(event);
+    if (code !== "ERR_NATIVE_UNAVAILABLE") this.emit(event);
+    else if (!this.#said.has(code)) this.warn(event);
     this.#said.add(code);
+    return event;
   }
 
   windowUnknown(contextWindow, cause) {
@@ -151,9 +154,11 @@ function editEvent(message, edit, charsAfter) {
       tokensSaved,
     };
   }
-  const { after } = edit;
-  return { type: "repaired", index, rule: edit.reason, ...(after !== undefined && { after }) };
+  return { type: "repaired", index, rule: edit.reason, ...afterOf(edit) };
 }
+
+/** The message that a move puts one behind, as `{ after }`. */
+const afterOf = ({ action, ranges }) => (action === "moveAfter" ? { after: ranges[0][0] } : undefined);
 
 function imagesEvent({ role, toolCallId, toolName }, { index, images, tokensSaved }) {
   const tool = role === "toolResult" ? { toolCallId, toolName } : {};
@@ -163,11 +168,11 @@ function imagesEvent({ role, toolCallId, toolName }, { index, images, tokensSave
 const LAYERS = contract.positions(contract.LAYERS);
 
 /** Of a result cut by line, how many lines stay for which reason, the most first; undefined for other edits. */
-function keptOf({ ranges, keeps }) {
-  if (ranges === undefined) return undefined;
+function keptOf({ action, ranges }) {
+  if (action !== "keepLines") return undefined;
   const lines = new Map();
-  for (const [i, [from, to]] of ranges.entries()) {
-    const why = contract.KEEPS[keeps[i]];
+  for (const [from, to, keep] of ranges) {
+    const why = contract.KEEPS[keep];
     lines.set(why, (lines.get(why) ?? 0) + to - from);
   }
   return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
@@ -179,4 +184,10 @@ function scheduleOf({ arithmetic }) {
   return { mode: "sticky", why: arithmetic.verdict };
 }
 
-module.exports = { Reporter, keptOf, scheduleOf, unknownShape, warnOnce, LAYERS };
+/** What a request was, as its bill reads it, and the scale of its estimates. */
+function sentBy(plan) {
+  const { tokensBefore, tokensAfter, firstChanged, scale } = plan;
+  return { tokensBefore, tokensAfter, firstChanged, scale, reason: scheduleOf(plan).why };
+}
+
+module.exports = { Reporter, afterOf, keptOf, scheduleOf, sentBy, unknownShape, warnOnce, LAYERS };

@@ -67,24 +67,49 @@ function completeCache(given) {
   }
 }
 
-/** True if the host set `reserveTokens`: that is obeyed, while the default is at most a quarter of the window. */
-const HAS_RESERVE = Symbol("has a reserve of its own");
-
-/** Tokens that a use is worth in this economy. */
-const economyTokens = (economy) => contract.economies[economy]?.default ?? economy;
-
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
-  options[HAS_RESERVE] = given?.reserveTokens !== undefined;
-  // A value that the host gave is the least that a cut between lines shows.
-  const leastLines = [given?.summaryHeadLines ?? 0, given?.summaryTailLines ?? 0];
-  Object.defineProperty(options, "leastLines", { value: leastLines });
+  // What the host gave is obeyed where a default gives way.
+  Object.defineProperty(options, "given", { value: { ...given } });
   if (typeof options.cache !== "function") {
     const learnsPrices = options.cache === "auto";
     const cache = learnsPrices ? {} : options.cache;
     options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
   }
   return options;
+}
+
+/** Checked options as JSON for the native side, which passes over what it has no field for. */
+function nativeOptions(options, encoding, language) {
+  const { given, cache, economy, keep, recall, schedule, summaryHeadLines, summaryTailLines } = options;
+  // A function is asked at each call; until it says something, and where it does not, prices are learned.
+  const known = typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
+  const { read, write, ttlSeconds, learnsPrices } = known;
+  // What stays whole in its newest state, and in which layers: by default on the ladder of the sticky schedule alone.
+  const keepsNothing = keep === false || (keep === undefined && schedule === "everyCall");
+  const all = {
+    ...options,
+    // The default is at most a quarter of the window.
+    reserveTokens: given.reserveTokens,
+    shortening: {
+      headLines: summaryHeadLines,
+      tailLines: summaryTailLines,
+      leastHead: given.summaryHeadLines ?? 0,
+      leastTail: given.summaryTailLines ?? 0,
+      minLen: options.minSummaryChars,
+    },
+    keep: keepsNothing ? undefined : { ...keep },
+    keeping: keepsNothing ? "nothing" : keep === undefined ? "ladder" : "layers",
+    namesHandle: recall,
+    encoding: encoding === undefined ? undefined : require("../tokens/models.js").numberOf(encoding),
+    marker: language,
+    economy: contract.economies[economy]?.default ?? economy,
+    prices: { read, write, ttlSeconds },
+    learnsPrices,
+    learnsTtl: !learnsPrices && ttlSeconds === undefined,
+  };
+  // Lone surrogates are no UTF-8.
+  return JSON.stringify(all, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
 }
 
 /** A model's context window in tokens; 200 000 where it names none. */
@@ -120,6 +145,11 @@ function answerOf(ask, given, rule, failed) {
   return undefined;
 }
 
+/** The value of an option that may be a function, which is asked. */
+function asked(option, rule, failed) {
+  return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
+}
+
 /** The kind of error that was thrown; never its message, for the same reason. */
 function thrownBy(error) {
   try {
@@ -132,12 +162,12 @@ function thrownBy(error) {
 }
 
 module.exports = {
-  HAS_RESERVE,
   getContextWindow,
   optionTable,
   answerOf,
+  asked,
   thrownBy,
   checkHookOptions,
   completeCache,
-  economyTokens,
+  nativeOptions,
 };

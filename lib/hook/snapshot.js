@@ -26,11 +26,14 @@ const ROLES = {
 
 const BLOCKS = positions(contract.blocks);
 
-/** An assistant's usage by the names of the wire: tokens, and dollars as `costTotal` of `cost.total`. */
-const isCost = (name) => name.startsWith("cost");
-const isRefusal = (name) => name.startsWith("refused");
-const USAGE_NUMBERS = contract.usage.filter((name) => !isCost(name) && !isRefusal(name));
-const COST_NUMBERS = contract.usage.filter(isCost).map((name) => name[4].toLowerCase() + name.slice(5));
+/** The fields of the wire that begin so, by their names where they are read: `costTotal` is `cost.total`. */
+const fieldsOf = (prefix) =>
+  contract.usage
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => name[prefix.length].toLowerCase() + name.slice(prefix.length + 1));
+const COSTS = fieldsOf("cost");
+const REFUSAL = fieldsOf("refused");
+const USAGE = contract.usage.slice(0, -COSTS.length - REFUSAL.length);
 
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
@@ -84,32 +87,23 @@ class Batch {
   }
 
   #addAssistant({ usage, api, provider, model, content, stopReason, errorMessage }) {
-    for (const name of USAGE_NUMBERS) this.#rows.push(number(usage?.[name]));
-    for (const name of COST_NUMBERS) this.#rows.push(number(usage?.cost?.[name]));
-    this.#addRefusal(stopReason === "error" ? readRefusal(errorMessage) : undefined);
+    const refusal = stopReason === "error" ? readRefusal(errorMessage) : undefined;
+    this.#addNumbers(USAGE, usage);
+    this.#addNumbers(COSTS, usage?.cost);
+    // A prompt of 0 is one that the refusal does not name.
+    this.#addNumbers(REFUSAL, refusal && { ...refusal, prompt: refusal.prompt ?? 0 });
     this.#rows.push(hasTextId(content) ? 1 : 0);
-    this.#addString(api);
-    this.#addString(provider);
-    this.#addString(model);
+    this.#addStrings(api, provider, model);
   }
 
-  /** The numbers of a refusal; a prompt of 0 where it does not name that. */
-  #addRefusal(refusal) {
-    const { prompt = 0, limit, output, excess } = refusal ?? {};
-    this.#rows.push(
-      refusal === undefined ? Number.NaN : prompt,
-      number(limit),
-      number(output),
-      number(excess),
-    );
+  #addNumbers(names, record) {
+    for (const name of names) this.#rows.push(number(record?.[name]));
   }
 
   #addToolResult(message, marker) {
     const line = marker?.(joinedText(message.content));
     this.#rows.push(line === undefined ? 0 : 1);
-    this.#addString(message.toolCallId);
-    this.#addString(message.toolName);
-    if (line !== undefined) this.#addString(line);
+    this.#addStrings(message.toolCallId, message.toolName, ...(line === undefined ? [] : [line]));
   }
 
   #addContent(content) {
@@ -163,14 +157,12 @@ class Batch {
   }
 
   #addStrings(...strings) {
-    for (const value of strings) this.#addString(value);
+    for (const value of strings) {
+      const text = string(value);
+      this.units += text.length;
+      this.strings.push(text);
+    }
     return 1;
-  }
-
-  #addString(value) {
-    const text = string(value);
-    this.units += text.length;
-    this.strings.push(text);
   }
 }
 

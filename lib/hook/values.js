@@ -109,43 +109,14 @@ function isPlain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Newest messages of a list among which a known one is looked for: more than one call adds. */
-const NEW_MESSAGES = 64;
-
 const isAnswer = (message) => message?.role === "assistant";
-const isSystem = (message) => message?.role === "system";
-const isSummary = (message) => message?.role === "compactionSummary" || message?.role === "branchSummary";
-const isUser = (message) => message?.role === "user";
 
-/** True if a message is another one or a copy of it, but for what was reported of it: that may come late. */
+/** True if a message is another one or a copy of it. What was reported of an answer may come late. */
 function isSameMessage(known, message) {
-  if (known === message || isCopy(known, message)) return known !== undefined;
-  if (!isAnswer(known) || !isAnswer(message)) return false;
+  if (known === undefined || known?.role !== message?.role) return false;
+  if (isCopy(known, message)) return true;
+  if (!isAnswer(known)) return false;
   return isCopy({ ...known, usage: undefined }, { ...message, usage: undefined });
-}
-
-/**
- * The beginning that `list` shares with a `known` one. `own` is its end as far as the messages are the same objects, `end` with
- * copies, `knownEnd` its end in `known`; 0 if they share system messages alone. System messages may differ, and so may the
- * newest user message if what follows it is the same. `at` is the first position that differs; `isCopied` if copies are shared.
- */
-function sharedBeginning(known, list) {
-  const systems = list.findIndex((message) => !isSystem(message));
-  const first = systems < 0 ? list.length : systems;
-  const shared = { own: 0, end: 0, knownEnd: 0, at: undefined, isCopied: false };
-  let i = 0;
-  for (let step = { isSame: true, comes: 0, goes: 0 }; step !== undefined; ) {
-    if (!step.isSame) shared.at ??= i;
-    shared.isCopied ||= step.isSame && step.comes > 0;
-    const run = identicalRun(known, shared.knownEnd + step.goes, list, i + step.comes);
-    i += step.comes + run;
-    shared.knownEnd += step.goes + run;
-    if (i > first && (step.isSame || run > 0)) shared.end = i;
-    if (!shared.isCopied) shared.own = shared.end;
-    step = stepOver(known, shared.knownEnd, list, i);
-  }
-  shared.at ??= i;
-  return shared;
 }
 
 /** The number of messages from `j` of `known` and `i` of `list` on that are the same objects. */
@@ -157,28 +128,21 @@ function identicalRun(known, j, list, i) {
   return run;
 }
 
-/** How two lists go on alike though their next messages are not the same objects; undefined if they do not. */
-function stepOver(known, j, list, i) {
-  if (i === list.length || j === known.length) return undefined;
-  if (isSameMessage(known[j], list[i])) return { isSame: true, comes: 1, goes: 1 };
-  const isNext = Object.is(known[j + 1], list[i + 1]);
-  if (isNext && isNewestUser(known, j) && isNewestUser(list, i)) return { comes: 1, goes: 1 };
-  const [goes, comes] = [Number(isSystem(known[j])), Number(isSystem(list[i]))];
-  return goes + comes > 0 ? { comes, goes } : undefined;
+/**
+ * The beginning that two lists share behind their opening system messages, which agents share and hosts renew: the number of
+ * messages that are the same objects, of those with copies, and where the latter end in both lists.
+ */
+function sharedBeginning(known, list) {
+  const [from, first] = [openingSystems(known), openingSystems(list)];
+  const own = identicalRun(known, from, list, first);
+  let count = own;
+  while (isSameMessage(known[from + count], list[first + count])) count += 1;
+  return { own, count, knownEnd: from + count, end: first + count };
 }
 
-/** True if the message at `index` of `list` is the user's newest, and not the last of all. */
-function isNewestUser(list, index) {
-  return isUser(list[index]) && index + 1 < list.length && list.findLastIndex(isUser) === index;
+function openingSystems(list) {
+  const first = list.findIndex((message) => message?.role !== "system");
+  return first < 0 ? list.length : first;
 }
 
-module.exports = {
-  NEW_MESSAGES,
-  isAnswer,
-  isSameMessage,
-  isStale,
-  isSummary,
-  isSystem,
-  sharedBeginning,
-  valuesOf,
-};
+module.exports = { isAnswer, isSameMessage, isStale, sharedBeginning, valuesOf };

@@ -2,8 +2,7 @@
 // one. It keeps numbers, and weak references to the messages.
 "use strict";
 
-const { Hook, Layers } = require("../hook/hook.js");
-const { checkHookOptions } = require("../hook/options.js");
+const { Hook } = require("../hook/hook.js");
 const { checkPrices } = require("../bill/prices.js");
 const { atLeastOne, checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
@@ -42,26 +41,26 @@ function createInspector(options) {
 
 /** A hook whose outcomes are logged. */
 function watchedHook(given, log) {
-  const { onEvent } = checkHookOptions("createTransformContext", given);
-  const listener = (event) => {
-    if (event.type === "failed") log.failed(event.message, hook.contextWindow());
-    return onEvent?.(event);
-  };
-  const layers = new Layers(checkHookOptions("createTransformContext", { ...given, onEvent: listener }));
-  const hook = new Hook(
-    Object.assign(layers, {
-      report(outcome, call) {
-        Layers.prototype.report.call(layers, outcome, call);
-        try {
-          log.called(outcome);
-        } catch {
-          // A failure of the log must not cost the call.
-        }
-      },
-    }),
-  );
+  const hook = new WatchedHook("createTransformContext", given);
+  hook.log = log;
   // True asks for a reason per message.
   return (messages, signal) => hook.transform(messages, signal, true);
+}
+
+class WatchedHook extends Hook {
+  report(outcome, call) {
+    super.report(outcome, call);
+    try {
+      this.log.called(outcome);
+    } catch {
+      // A failure of the log must not cost the call.
+    }
+  }
+
+  failed(error) {
+    const { type, message } = super.failed(error);
+    if (type === "failed") this.log.failed(message, this.contextWindow());
+  }
 }
 
 module.exports = { createInspector };

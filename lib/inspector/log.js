@@ -45,7 +45,7 @@ class CallLog {
   }
 
   /** Adds a call of the hook. */
-  called({ list, edited, plan, contextWindow, conversation, firstChanged }) {
+  called({ list, edited, plan, contextWindow, conversation }) {
     if (this.#past.length > MAX_MESSAGES || this.#log.changes.length > MAX_CHANGES) this.#beginAnew();
     const firstNew = this.#past.length;
     const numbers = this.#past.enter(conversation.known, conversation.tokens());
@@ -60,7 +60,7 @@ class CallLog {
       line: Math.round(plan.threshold),
       window: contextWindow,
       reason: scheduleOf(plan).why,
-      firstChanged,
+      firstChanged: plan.firstChanged,
       madeAt: list.at(-1)?.timestamp,
       messagesBefore: list.length,
       messagesAfter: edited.length,

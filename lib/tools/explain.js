@@ -2,14 +2,12 @@
 "use strict";
 
 const contract = require("../contract.js");
-const { LAYERS, keptOf, scheduleOf } = require("../hook/events.js");
-const { Call, Hook, Layers } = require("../hook/hook.js");
-const { checkHookOptions } = require("../hook/options.js");
+const { LAYERS, afterOf, keptOf, scheduleOf } = require("../hook/events.js");
+const { Hook } = require("../hook/hook.js");
 
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
-  const hook = new Hook(new Layers(checkHookOptions("explain", options)));
-  const plan = await hook.planFor(messages, new Call());
+  const { plan } = await new Hook("explain", options).run(messages, undefined, true);
   const { verdict, ...arithmetic } = plan.arithmetic ?? NO_ARITHMETIC;
   return {
     tokensBefore: plan.tokensBefore,
@@ -23,10 +21,13 @@ async function explain(messages, options) {
       // A repair drops what no layer asked for; it is listed with the window's drops.
       layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,
       action: edit.action,
-      ...(edit.ranges && { ranges: edit.ranges, kept: keptOf(edit) }),
-      ...(edit.images && { images: edit.images }),
+      ...(edit.action === "keepLines" && {
+        ranges: edit.ranges.map(([from, to]) => [from, to]),
+        kept: keptOf(edit),
+      }),
+      ...(edit.images > 0 && { images: edit.images }),
       ...(edit.form && { form: edit.form }),
-      ...(edit.after !== undefined && { after: edit.after }),
+      ...afterOf(edit),
       reason: edit.reason,
       tokensSaved: edit.tokensSaved,
     })),

@@ -4,8 +4,8 @@
 
 const { Bill, rowOf } = require("../bill/bill.js");
 const { checkPrices, countsOf } = require("../bill/prices.js");
-const { Call, Hook, Layers } = require("../hook/hook.js");
-const { checkHookOptions } = require("../hook/options.js");
+const { sentBy } = require("../hook/events.js");
+const { Hook } = require("../hook/hook.js");
 const { record } = require("../options.js");
 const { countTokens } = require("./count.js");
 
@@ -16,13 +16,13 @@ const TELLING_SHARE = 0.005;
 /** The bill over several lists, which a host makes by compacting: the calls of each that were answered from `from` on. */
 async function ledgerOf(owner, lists, options) {
   const { prices, ...ofHook } = record.accepts(options) ? options : {};
-  const checked = checkHookOptions(owner, record.accepts(options) ? ofHook : options);
-  const hook = new Hook(new Layers(checked));
+  const hook = new Hook(owner, record.accepts(options) ? ofHook : options);
+  const { cache, warmedAt } = hook.options;
   const bill = new Bill({
     prices: checkPrices(owner, prices),
     contextWindow: hook.contextWindow(),
-    ttlSeconds: checked.cache.ttlSeconds,
-    warmedAt: checked.warmedAt,
+    ttlSeconds: cache.ttlSeconds,
+    warmedAt,
   });
   let isRewritten = false;
   for (const { list, from } of lists) {
@@ -61,7 +61,7 @@ async function callsIn(hook, list, from) {
     counted = index;
     // An answer that is older than a message before it answered another list.
     const isStale = timestamp < newestInput;
-    const sent = isStale ? {} : await hook.sentAt(before, new Call());
+    const sent = isStale ? {} : sentBy((await hook.run(before)).plan);
     const taken = sent.tokensBefore - sent.tokensAfter;
     const row = rowOf(sent, message, at);
     calls.push({

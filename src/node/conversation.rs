@@ -17,15 +17,14 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::options::Options;
 use super::read::Batch;
-use super::wire::{Answer, answer};
+use super::wire::{Answer, Last, answer};
 use crate::cancel::Cancel;
-use crate::context::decide::calibration::LearnedWindow;
 use crate::context::decide::economy::Prices;
 use crate::context::decide::{self, Decision, Terms};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
 use crate::context::request::layers::Limits;
-use crate::context::request::plan::Edit;
+use crate::context::request::plan::{Action, Edit};
 use crate::contract::CACHE_TTL_SECONDS;
 
 /// What the conversations of a hook that count by one encoding learn for each other.
@@ -55,8 +54,16 @@ struct State {
     conversation: decide::Conversation,
     /// Facts that were read ahead, by their position among the new messages of the next call.
     ahead: Vec<Option<Arc<Message>>>,
-    /// The edits of the last answer.
-    told: Vec<Edit>,
+    /// The edits of the last request, if there was one.
+    sent: Option<Vec<Edit>>,
+}
+
+/// The place of a change.
+struct Change {
+    /// The first message that is another one than before.
+    at: usize,
+    /// The same, if an answer stood there or behind: what differs behind the last answer is the tail of one request.
+    rewritten: Option<usize>,
 }
 
 /// What a call brings: the change of the list, the messages that were not read ahead, and the terms.
@@ -80,9 +87,6 @@ pub struct Splice {
     pub inserted: u32,
     /// New messages behind all.
     pub added: u32,
-    /// Set if the messages that are left are those of another conversation now, in which nothing was sent: the position at which
-    /// the answer to the last call stands, if it came.
-    pub starts_over: Option<u32>,
 }
 
 /// The host's word on its model at a call, and how the plan is wanted.
@@ -95,10 +99,6 @@ pub struct CallTerms {
     pub overhead_tokens: Option<f64>,
     /// Tokens above which batches act.
     pub max_prompt_tokens: Option<f64>,
-    /// Tokens of the model's window, where a refusal in another conversation taught it.
-    pub learned_window: Option<f64>,
-    /// Tokens of it that requests ask for the answer.
-    pub learned_output: Option<f64>,
     /// The cache's prices relative to input, where the host's function names them at this call.
     pub cache_read: Option<f64>,
     /// That of writing.
@@ -121,7 +121,7 @@ impl Conversation {
         guarded(|| {
             let options = Options::read(&options)?;
             let conversation = decide::Conversation::new(options.schedule);
-            let state = State { conversation, ahead: Vec::new(), told: Vec::new() };
+            let state = State { conversation, ahead: Vec::new(), sent: None };
             let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
             Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
         })
@@ -184,17 +184,20 @@ impl Conversation {
                 let read = facts_of(&call.batch, &options.rules, cancel)?;
                 let mut state = state.lock();
                 cancel.check()?;
-                if !is_told {
-                    state.told.clear();
-                }
-                state.take_in(&call, read)?;
+                let changed = state.take_in(&call, read)?;
                 let limits = options.limits(&call.terms);
                 let lessons = &mut lessons.lock();
                 let decision = decide(&mut state.conversation, &options, &call.terms, limits, lessons);
-                let told = take(&mut state.told);
+                let sent = state.sent.take().unwrap_or_default();
+                let edited = first_difference(&sent, &decision.plan.edits);
+                let first_changed =
+                    edited.filter(|&index| index < changed.at).into_iter().chain(changed.rewritten);
+                let told = sent.partition_point(|edit| is_told && edit.index < changed.at);
+                let last =
+                    Last { told: sent.get(..told).unwrap_or_default(), first_changed: first_changed.min() };
                 let transcript = state.conversation.transcript();
-                let answer = answer(&decision, transcript, &told, call.terms.by_message);
-                state.told = decision.plan.edits;
+                let answer = answer(&decision, transcript, &last, call.terms.by_message);
+                state.sent = Some(decision.plan.edits);
                 Ok(answer)
             }))
         })
@@ -204,22 +207,9 @@ impl Conversation {
     #[napi]
     pub fn withdraw(&self) -> Result<()> {
         guarded(|| {
-            self.state.lock().conversation.withdraw();
-            Ok(())
-        })
-    }
-
-    /// Says that the message at `answer` of its list, if it is one, came to the last call of `other`.
-    #[napi]
-    pub fn follow(&self, other: &Conversation, answer: u32) -> Result<()> {
-        guarded(|| {
-            let is_comparable = Arc::ptr_eq(&self.lessons, &other.lessons);
-            let conversation = &mut self.state.lock().conversation;
-            if is_comparable {
-                conversation.follow(&other.state.lock().conversation, answer as usize);
-            } else {
-                conversation.follow_other_counts(answer as usize);
-            }
+            let mut state = self.state.lock();
+            state.sent = None;
+            state.conversation.withdraw(&mut self.lessons.lock());
             Ok(())
         })
     }
@@ -244,8 +234,8 @@ impl Options {
 
 impl State {
     /// Takes in the change of a call, of which these messages were read last.
-    fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<()> {
-        let Splice { cut, at, removed, inserted, added, starts_over } = call.splice;
+    fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<Change> {
+        let Splice { cut, at, removed, inserted, added } = call.splice;
         let count = (inserted + added) as usize;
         let mut newer = take(&mut self.ahead);
         newer.truncate(count.saturating_sub(read.len()));
@@ -254,17 +244,34 @@ impl State {
         let newer = newer.ok_or_else(|| Failure::internal("a message of the splice was never read"))?;
         let (at, cut) = (at as usize, cut as usize);
         let left = self.conversation.transcript().len().saturating_sub(cut);
-        let unchanged = if removed > 0 || inserted > 0 { at } else { left };
-        self.told.retain(|edit| edit.index < unchanged);
-        if let Some(answer) = starts_over {
-            self.conversation.start_over(answer as usize);
-        }
+        let first = if removed > 0 || inserted > 0 { at } else { left };
+        let mut behind = self.conversation.transcript().messages().iter().skip(first);
+        let is_rewrite = self.sent.is_some() && behind.any(|message| message.assistant().is_some());
+        let change = Change { at: first, rewritten: is_rewrite.then_some(first) };
         self.conversation.splice(left, cut, 0, Vec::new());
         self.conversation.splice(at, removed as usize, inserted as usize, newer);
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
         self.conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
-        Ok(())
+        Ok(change)
     }
+}
+
+/// The first message that two requests send in different forms.
+fn first_difference(last: &[Edit], next: &[Edit]) -> Option<usize> {
+    let (mut one, mut other) = (each_form(last), each_form(next));
+    loop {
+        match (one.next(), other.next()) {
+            (None, None) => return None,
+            (was, is) if was == is => {}
+            (was, is) => return was.into_iter().chain(is).map(|(index, ..)| index).min(),
+        }
+    }
+}
+
+/// The form of each message that is edited.
+fn each_form(edits: &[Edit]) -> impl Iterator<Item = (usize, &Action, u32)> {
+    let each = edits.iter().flat_map(|edit| (edit.index..edit.end()).map(move |index| (index, edit)));
+    each.map(|(index, edit)| (index, &edit.action, edit.images_out))
 }
 
 /// The layers' decision, where their schedule lets them move.
@@ -281,12 +288,7 @@ fn decide(
         policy.prices = Prices { read, write, ttl_seconds };
         (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
     }
-    let (overhead_tokens, known_window) = (terms.overhead_tokens, known_window(terms));
-    conversation.decide(&Terms { policy, limits, overhead_tokens, known_window }, lessons)
-}
-
-fn known_window(terms: &CallTerms) -> Option<LearnedWindow> {
-    Some(LearnedWindow { tokens: terms.learned_window?, output: terms.learned_output.unwrap_or(0.0) })
+    conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens }, lessons)
 }
 
 /// The facts of what was handed in; equal content that was measured under equal rules is looked up.

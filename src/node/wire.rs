@@ -24,6 +24,8 @@ pub struct Answer {
     /// The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
+    /// The order in which the messages are sent, by index; empty where it is theirs.
+    pub order: Vec<u32>,
     /// Of each edit of a dry run, the form of the call that its message answers; empty where none was read.
     pub forms: Vec<String>,
     /// Of a dry run, the tool results that stay whole as the newest state of something.
@@ -39,14 +41,22 @@ pub struct KeptState {
     pub name: String,
 }
 
-/// The answer for `decision`, with an edit for each message if `by_message`. `told` is what the last answer said.
+/// The last request of a conversation beside the next one.
+pub(super) struct Last<'a> {
+    /// Its edits whose texts JavaScript has.
+    pub told: &'a [Edit],
+    /// The first message that the next request sends otherwise.
+    pub first_changed: Option<usize>,
+}
+
+/// The answer for `decision`, with an edit for each message if `by_message`.
 pub(super) fn answer(
     decision: &Decision,
     transcript: &Transcript,
-    told: &[Edit],
+    last: &Last<'_>,
     by_message: bool,
 ) -> Answer {
-    let Decision { plan, floor, estimate, arithmetic, is_refused, learned, limits } = decision;
+    let Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits } = decision;
     let each = if by_message { plan.by_message(transcript) } else { Vec::new() };
     let edits = if by_message { &each } else { &plan.edits };
     let flag = |is: bool| f64::from(u8::from(is));
@@ -60,7 +70,8 @@ pub(super) fn answer(
         SizeField::Scale => estimate.scale,
         SizeField::IsRefused => flag(*is_refused),
         SizeField::LearnedWindow => learned.map_or(f64::NAN, |of| of.tokens.round()),
-        SizeField::LearnedOutput => learned.map_or(f64::NAN, |of| of.output),
+        SizeField::IsNews => flag(*is_news),
+        SizeField::FirstChanged => last.first_changed.map_or(f64::NAN, |index| index as f64),
         SizeField::EditCount => (edits.len() + plan.moves.len()) as f64,
     });
     let arithmetic = ArithmeticField::ALL.map(|field| {
@@ -75,7 +86,7 @@ pub(super) fn answer(
         })
     });
     let mut numbers = [&sizes[..], &arithmetic].concat();
-    let (mut texts, mut told) = (Vec::new(), told.iter().peekable());
+    let (mut texts, mut told) = (Vec::new(), last.told.iter().peekable());
     let mut moves = plan.moves.iter().peekable();
     for edit in edits {
         while let Some(step) = moves.next_if(|step| step.index <= edit.index) {
@@ -100,7 +111,9 @@ pub(super) fn answer(
         Vec::new()
     };
     let kept = if by_message { kept_states(transcript, limits, estimate.scale) } else { Vec::new() };
-    Answer { numbers: Numbers(numbers), texts, forms, kept }
+    let order = if plan.moves.is_empty() { Vec::new() } else { transcript.sending_order() };
+    let order = order.into_iter().map(|index| index as u32).collect();
+    Answer { numbers: Numbers(numbers), texts, order, forms, kept }
 }
 
 /// The states that the ladder keeps, or the layers where the host asked for it.

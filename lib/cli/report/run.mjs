@@ -2,9 +2,9 @@
 // reads is that of its own requests. Tokens are the provider's, estimated.
 
 import contract from "../../contract.js";
+import { Call } from "../../hook/call.js";
 import { scheduleOf } from "../../hook/events.js";
-import { Call, Hook, Layers } from "../../hook/hook.js";
-import options from "../../hook/options.js";
+import { Hook } from "../../hook/hook.js";
 import { ChangeLog, editsIn } from "../../inspector/changes.js";
 import { quantile, shared } from "../numbers.mjs";
 import { billOf } from "./bill.mjs";
@@ -19,7 +19,7 @@ const { LAYERS } = contract;
 export async function runOf(session, { hook: given, onCall, ...setting }) {
   const { contextWindow, prices } = setting;
   const own = { cache: cacheOf(prices), ...session.times, ...given, contextWindow };
-  const hook = new Hook(new Layers(options.checkHookOptions("replay", own)));
+  const hook = new Hook("replay", own);
   const [reports, log] = [[], new ChangeLog()];
   let last;
   const policy = async (messages) => {
@@ -34,7 +34,12 @@ export async function runOf(session, { hook: given, onCall, ...setting }) {
     // The scale of the provider's tokens is learned as the session goes on.
     const unscaled = (edit) => ({ ...edit, tokensSaved: edit.tokensSaved / plan.scale });
     log.watch(call, editsIn(plan, numbers).map(unscaled));
-    const { saved: raw, dropped } = plan.totals(LAYERS.length);
+    const raw = LAYERS.map(() => 0);
+    let dropped = 0;
+    for (const { layer, action, count, tokensSaved } of plan.edits) {
+      raw[layer] += tokensSaved;
+      if (action === "drop") dropped += count;
+    }
     const saved = shared(tokensBefore - tokensAfter, raw);
     const { mode: schedule, why: reason } = scheduleOf(plan);
     const report = {

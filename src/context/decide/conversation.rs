@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use super::calibration::Sent;
 use super::fold::{Fold, Terms};
+use super::lessons::Call;
 use super::{Decision, Lessons, Mode};
+use crate::context::facts::traits::ByHash;
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::Account;
 use crate::fault;
-use crate::tokens::estimate::Estimate;
+use crate::tokens::estimate::Size;
 
 /// A conversation between two calls.
 #[derive(Clone, Debug)]
@@ -27,45 +29,10 @@ pub struct Conversation {
     changed: usize,
     /// The latest calls, the last one last. A host may go back to a list whose call was answered later.
     calls: Vec<Call>,
-    /// The calls of another conversation that this one goes on from, and where the answer to its last one stands.
-    follows: Option<(Vec<Call>, usize)>,
-    /// The estimate that its reports, or those of that one, taught.
-    learned: Option<Estimate>,
 }
 
 /// Calls of a conversation that are remembered, the latest.
 const CALLS: usize = 8;
-
-/// A call that was planned.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// The identity of the last message of its list.
-    last: Option<u128>,
-    sent: Sent,
-}
-
-/// The calls that answers of a list may have come to.
-#[derive(Clone, Debug, Default)]
-pub struct Calls {
-    latest: Vec<Call>,
-    /// Where the answer to the last one stands in another list.
-    answer: Option<usize>,
-}
-
-impl Calls {
-    /// The call whose list ended with the message before `at`.
-    fn before(&self, list: &Transcript, at: usize) -> Option<usize> {
-        let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
-        self.latest.iter().rposition(|call| call.last == before)
-    }
-
-    /// What was sent in the call that the message at `at` answers, `Some(None)` where nobody knows; `None` if no call is known.
-    pub fn sent(&self, list: &Transcript, at: usize) -> Option<Option<Sent>> {
-        let call = self.before(list, at).and_then(|place| self.latest.get(place));
-        let followed = || (self.answer == Some(at)).then(|| self.latest.last());
-        call.map(Some).or_else(followed).map(|call| call.map(|call| call.sent))
-    }
-}
 
 /// A rewritten list beside the messages that a fold took in.
 #[derive(Debug)]
@@ -83,6 +50,8 @@ pub struct Rewrite {
     pub is_tail: bool,
     /// The first message, system ones apart, that is another one than in the old list.
     pub changed: Option<usize>,
+    /// True if the lists share no message but system ones at their beginnings: then they are two conversations.
+    pub is_new: bool,
 }
 
 impl Conversation {
@@ -95,16 +64,7 @@ impl Conversation {
     /// One that is met with this transcript.
     #[must_use]
     pub fn of(mode: Mode, transcript: Transcript) -> Self {
-        Self {
-            mode,
-            transcript,
-            fold: None,
-            has_lived: false,
-            changed: usize::MAX,
-            calls: Vec::new(),
-            follows: None,
-            learned: None,
-        }
+        Self { mode, transcript, fold: None, has_lived: false, changed: usize::MAX, calls: Vec::new() }
     }
 
     /// Its messages.
@@ -125,33 +85,27 @@ impl Conversation {
         self.transcript.splice(at..at.saturating_add(removed), newer.into_iter(), added.into_iter());
     }
 
-    /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had learned, and nothing else.
+    /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had
+    /// learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
-        let Self { mode, transcript, has_lived, .. } = self;
+        let Self { mode, transcript, has_lived, calls, .. } = self;
         let mut fold = self.fold.take();
         *has_lived &= fold.is_some();
         let changed = std::mem::replace(&mut self.changed, usize::MAX);
-        let calls = match self.follows.take() {
-            Some((latest, answer)) => Calls { latest, answer: Some(answer) },
-            None => Calls { latest: self.calls.clone(), answer: None },
-        };
         let mut unbound = 0..0;
-        if let Some(before) = &mut fold {
-            let account = &*before.schedule().parts().0;
-            if let Some(mut rewrite) = Rewrite::of(account, transcript, changed) {
-                // Of a list that was met as it stands and sent so, nothing is known that it does not tell.
-                let is_known = *has_lived || rewrite.answer.is_some() || before.schedule().has_edits();
-                if is_known {
-                    unbound = rewrite.unbound();
-                    let call = rewrite.answer.and_then(|at| calls.before(transcript, at));
-                    // The answer is to an earlier call than the last.
-                    if call.is_some_and(|call| call + 1 < calls.latest.len()) {
-                        rewrite.answer = None;
-                    }
-                    before.schedule().rewrite(transcript, &rewrite);
-                } else {
-                    fold = None;
-                }
+        if let Some(before) = &mut fold
+            && let Some(mut rewrite) = Rewrite::of(before.schedule().parts().0, transcript, changed)
+        {
+            // Of a list that was met as it stands and sent so, nothing is known that it does not tell.
+            if *has_lived || rewrite.answer.is_some() || before.schedule().has_edits() {
+                unbound = rewrite.unbound();
+                let is_to_last = |&at: &usize| {
+                    call_before(calls, transcript, at).is_none_or(|call| calls.last() == Some(call))
+                };
+                rewrite.answer = rewrite.answer.filter(is_to_last);
+                before.schedule().rewrite(transcript, &rewrite);
+            } else {
+                fold = None;
             }
         }
         let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
@@ -159,14 +113,15 @@ impl Conversation {
         let calibration = &mut schedule.parts().1.calibration;
         calibration.set_overhead(terms.overhead_tokens);
         let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
-        calibration.set_known(terms.known_window);
+        let newest = newest.map(|of| &of.source);
+        calibration.set_known(lessons.window(newest, terms.limits.context_window));
         calibration.stand_in(match mode {
-            Mode::Sticky => lessons.estimate(newest.map(|of| &of.source)),
+            Mode::Sticky => lessons.estimate(newest),
             // What every call recomputes does not hang on other conversations.
-            Mode::EveryCall => self.learned,
+            Mode::EveryCall => None,
         });
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-        schedule.play(transcript, lessons, &calls, &mut |request| *has_lived |= request.is_lived);
+        schedule.play(transcript, lessons, calls, &mut |request| *has_lived |= request.is_lived);
         schedule.unbind(unbound);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
@@ -175,44 +130,69 @@ impl Conversation {
         let calibration = &schedule.parts().1.calibration;
         if let Some((source, estimate, reports)) = calibration.line_of_last() {
             lessons.learn(source, estimate, reports);
-            self.learned = Some(estimate);
         }
-        let last = transcript.messages().last().map(|message| message.identity);
-        self.calls.push(Call { last, sent: Sent { raw: plan.before, edited: plan.after } });
-        self.calls.drain(..self.calls.len().saturating_sub(CALLS));
         let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
         let learned = calibration.learned();
+        let is_news =
+            newest.is_some_and(|source| lessons.keep_window(source, terms.limits.context_window, learned));
         let limits = schedule.limits().clone();
+        let call = Call {
+            last: transcript.messages().last().map(|message| message.identity),
+            sent: Sent { raw: plan.before, edited: plan.after },
+            estimated: estimate.tokens(plan.after),
+        };
+        lessons.called(call);
+        calls.push(call);
+        calls.drain(..calls.len().saturating_sub(CALLS));
         fault::step();
         self.fold = Some(fold);
-        Decision { plan, floor, estimate, arithmetic, is_refused, learned, limits }
+        Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits }
     }
 
-    /// Forgets all but the facts of its messages: they are those of another conversation now. If the last call was answered, the
-    /// message at `answer` is that.
-    pub fn start_over(&mut self, answer: usize) {
-        self.follows = Some((self.calls.clone(), answer));
-        (self.fold, self.has_lived) = (None, false);
-    }
-
-    /// Goes on from another conversation. The message at `answer`, if it is one, came to a call of that.
-    pub fn follow(&mut self, other: &Self, answer: usize) {
-        self.follows = Some((other.calls.clone(), answer));
-        self.learned = other.learned;
-    }
-
-    /// The same where the other one counts by another encoding: nothing of that can be compared.
-    pub fn follow_other_counts(&mut self, answer: usize) {
-        self.follows = Some((Vec::new(), answer));
-    }
-
-    /// Says that what was planned last is not sent.
-    pub fn withdraw(&mut self) {
-        self.calls.pop();
+    /// Says that the call which was planned last is not made.
+    pub fn withdraw(&mut self, lessons: &mut Lessons) {
+        if let Some(call) = self.calls.pop() {
+            lessons.withdraw(call);
+        }
         if let Some(fold) = &mut self.fold {
             fold.schedule().withdraw();
         }
     }
+}
+
+/// What was sent in the call that the message at `at` answers, behind messages of the size `raw`; `None` if no such call is
+/// known. `calls` are those of its conversation.
+pub(super) fn sent_before(
+    lessons: &Lessons,
+    calls: &[Call],
+    list: &Transcript,
+    at: usize,
+    raw: Size,
+) -> Option<Sent> {
+    let answer = list.get(at)?;
+    // Branches may send one list in several forms.
+    let is_exact = |call: &&Call| call.sent.raw == raw;
+    let known = || call_among(lessons.calls().filter(is_exact), list, at);
+    let sent = lessons.sent(answer);
+    sent.or_else(|| known().or_else(|| call_before(calls, list, at)).map(|call| call.sent))
+}
+
+/// The one of `calls` that the message at `at` of `list` answers.
+fn call_before<'a>(calls: &'a [Call], list: &Transcript, at: usize) -> Option<&'a Call> {
+    call_among(calls.iter(), list, at)
+}
+
+/// The call whose list ended with the message before `at`. Of several the report tells which: its estimate is the nearest.
+/// Without a report it is the latest.
+fn call_among<'a>(
+    calls: impl DoubleEndedIterator<Item = &'a Call>,
+    list: &Transcript,
+    at: usize,
+) -> Option<&'a Call> {
+    let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
+    let reported = list.get(at).and_then(Message::reported_tokens);
+    let off = |call: &&Call| reported.map_or(0.0, |tokens| (call.estimated - tokens).abs());
+    calls.rev().filter(|call| call.last == before).min_by(|one, other| off(one).total_cmp(&off(other)))
 }
 
 impl Rewrite {
@@ -254,17 +234,25 @@ impl Rewrite {
         let changed = changed.or((old < len).then_some(new));
         let last_answer = account.last_answer();
         let is_tail = last_answer.is_none_or(|last| last < old);
-        let left: HashSet<u128> = account.rows().since(old).map(|(_, row)| row.message.identity).collect();
+        let left: HashSet<u128, ByHash> =
+            account.rows().since(old).map(|(_, row)| row.message.identity).collect();
+        let is_left = |message: &Message| left.contains(&message.identity);
         let answers = |from: usize| {
             let messages = list.messages().iter().enumerate().skip(from);
             messages.filter(|(_, message)| message.assistant().is_some())
         };
-        let known = answers(new).rfind(|(_, answer)| left.contains(&answer.identity));
+        let known = answers(new).rfind(|(_, answer)| is_left(answer));
         let known = known.map_or(new, |(index, _)| index + 1);
         let newest_known = known.checked_sub(1).and_then(|index| list.get(index));
         let newest_old = last_answer.and_then(|index| account.message(index));
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
-        let answer = if is_tail || is_kept { answers(known).next().map(|(index, _)| index) } else { None };
-        Some(Self { kept, kept_end: old, known, answer, is_tail, changed })
+        // A compaction may leave no message that was sent, but the answer to the last call.
+        let is_all_new = || !list.messages().iter().any(|message| is_left(message));
+        let answer =
+            if is_tail || is_kept || (old == 0 && is_all_new()) { answers(known).next() } else { None };
+        let answer = answer.map(|(index, _)| index);
+        let is_system = |was: &usize| account.message(*was).is_some_and(Message::is_system);
+        let is_new = kept.iter().flatten().all(is_system);
+        Some(Self { kept, kept_end: old, known, answer, is_tail, changed, is_new })
     }
 }

@@ -1,7 +1,6 @@
 //! The memory of a schedule, whichever the host asked for.
 
 use super::Mode;
-use super::calibration::LearnedWindow;
 use super::economy::Policy;
 use super::every_call::EveryCall;
 use super::play::Schedule;
@@ -17,8 +16,6 @@ pub struct Terms {
     pub limits: Limits,
     /// Tokens of its prompt and tools; `None` where it says nothing.
     pub overhead_tokens: Option<f64>,
-    /// The window of the model that is called, as a refusal in another conversation taught it.
-    pub known_window: Option<LearnedWindow>,
 }
 
 /// The memory of a schedule.

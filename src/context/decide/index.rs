@@ -12,10 +12,10 @@ use super::weights::{
     EDITING_HALF_LIFE, FAR, Forgetting, NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, USUAL_EDITS,
     USUAL_FROM_MEMORY, WRITTEN_UNIT,
 };
-use crate::context::facts::traits::Traits;
 use crate::context::facts::traits::identifiers::Identifier;
 use crate::context::facts::traits::lines::Line;
 use crate::context::facts::traits::target::{File, Target};
+use crate::context::facts::traits::{ByHash, Traits};
 use crate::context::request::plan::Keep;
 
 /// Positions in the index of what a message shows: its names in their order, then its lines in theirs.
@@ -24,8 +24,8 @@ pub type Numbers = Arc<[u32]>;
 /// All names and lines seen so far, and the work on files.
 #[derive(Clone, Debug, Default)]
 pub struct CoverageIndex {
-    names: HashMap<Identifier, u32>,
-    lines: HashMap<Line, u32>,
+    names: HashMap<Identifier, u32, ByHash>,
+    lines: HashMap<Line, u32, ByHash>,
     pieces: Vec<Piece>,
     /// Calls so far.
     calls: u32,
@@ -34,7 +34,7 @@ pub struct CoverageIndex {
     /// Those of them that replaced a line last shown at least [`FAR`] calls before.
     edits_from_memory: u32,
     /// The last call that read or changed a file, by the file's name.
-    touched: HashMap<u64, u32>,
+    touched: HashMap<u64, u32, ByHash>,
 }
 
 /// A name or a line.

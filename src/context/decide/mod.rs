@@ -57,6 +57,8 @@ pub struct Decision {
     pub is_refused: bool,
     /// The window of the model that answered last, as refusals taught it.
     pub learned: Option<LearnedWindow>,
+    /// True if no conversation of the hook knew that window.
+    pub is_news: bool,
     /// The limits that hold: the host's, narrowed by what refusals taught.
     pub limits: Limits,
 }
@@ -71,6 +73,6 @@ pub fn decide(
     limits: &Limits,
     overhead_tokens: Option<f64>,
 ) -> Decision {
-    let terms = Terms { policy: *policy, limits: limits.clone(), overhead_tokens, known_window: None };
+    let terms = Terms { policy: *policy, limits: limits.clone(), overhead_tokens };
     Conversation::of(mode, transcript.clone()).decide(&terms, &mut Lessons::default())
 }

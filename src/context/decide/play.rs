@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use super::calibration::Sent;
-use super::conversation::{Calls, Rewrite};
+use super::conversation::{Rewrite, sent_before};
 use super::economy::Policy;
-use super::lessons::Lessons;
+use super::lessons::{Call, Lessons};
 use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::facts::transcript::{Message, Transcript};
@@ -48,13 +48,13 @@ pub trait Schedule {
     /// Forgets the call that was planned last.
     fn withdraw(&mut self);
 
-    /// Takes in what is new in `transcript`, and tells of each call. `lessons` and `calls` say which answers came to calls
-    /// with another list.
+    /// Takes in what is new in `transcript`, and tells of each call. `lessons` and `calls`, the latest of this conversation, say
+    /// which answers came to calls with another list.
     fn play(
         &mut self,
         transcript: &Transcript,
         lessons: &mut Lessons,
-        calls: &Calls,
+        calls: &[Call],
         observe: &mut dyn FnMut(&Request),
     ) {
         let (account, reports) = self.parts();
@@ -64,19 +64,16 @@ pub trait Schedule {
         for (index, message) in transcript.messages().iter().enumerate().skip(known) {
             if let Some(assistant) = message.assistant() {
                 let raw = self.parts().0.raw();
-                let noted = lessons.sent(message).map(Some);
-                let other = noted.or_else(|| calls.sent(transcript, index));
+                let sent = sent_before(lessons, calls, transcript, index, raw);
                 // A list that was met as it stands is taken for the one that was sent.
-                let other = other.filter(|of| !is_met || of.is_none_or(|sent| sent.raw != raw));
-                let mut request = self.request(index, message, other.is_some());
+                let elsewhere = sent.filter(|sent| !is_met || sent.raw != raw);
+                let mut request = self.request(index, message, elsewhere.is_some());
                 let (account, reports) = self.parts();
                 if request.is_lived {
-                    lessons.note(message, Sent { raw, edited: request.sent });
-                } else {
-                    if let Some(sent) = other.flatten() {
-                        lessons.note(message, sent);
-                    }
-                    request.elsewhere = other;
+                    lessons.answered(message, Sent { raw, edited: request.sent });
+                } else if let Some(sent) = elsewhere {
+                    lessons.answered(message, sent);
+                    request.elsewhere = elsewhere;
                 }
                 // A late report was not known yet when this call was planned.
                 if !std::mem::replace(&mut is_caught_up, true) {

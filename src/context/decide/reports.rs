@@ -22,8 +22,8 @@ pub struct Request {
     pub touched: Option<usize>,
     /// True if this process planned it.
     pub is_lived: bool,
-    /// What was sent in it, if that was another list than stands before its answer now; `Some(None)` where nobody knows.
-    pub elsewhere: Option<Option<Sent>>,
+    /// What was sent in it, if that was another list than stands before its answer now.
+    pub elsewhere: Option<Sent>,
 }
 
 /// The lessons of the reports so far.
@@ -87,10 +87,8 @@ impl Reports {
             // Of a list that was rewritten this process knows what it planned, whatever the times say.
             if let Some(sent) = request.elsewhere {
                 self.is_rewritten = true;
-                if let Some(Sent { edited, .. }) = sent {
-                    let sent = Sent { raw: edited, edited };
-                    self.calibration.observe_elsewhere(index, assistant, sent);
-                }
+                let sent = Sent { raw: sent.edited, ..sent };
+                self.calibration.observe_elsewhere(index, assistant, sent);
             } else {
                 let is_known = is_lived && self.is_rewritten;
                 // A recording may have been made without the hook: after a restart nothing else tells.
@@ -132,8 +130,15 @@ mod tests {
     use crate::context::facts::transcript::Usage;
     use crate::tokens::estimate::Size;
 
-    const REWRITTEN: Rewrite =
-        Rewrite { kept: Vec::new(), kept_end: 0, known: 0, answer: None, is_tail: false, changed: None };
+    const REWRITTEN: Rewrite = Rewrite {
+        kept: Vec::new(),
+        kept_end: 0,
+        known: 0,
+        answer: None,
+        is_tail: false,
+        changed: None,
+        is_new: false,
+    };
 
     fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })

@@ -184,14 +184,14 @@ impl Schedule for Sticky {
         let mut anew = Self {
             reports,
             next: lived.map(|((sent, estimate), at)| Next { at, step: None, sent, estimate }),
-            carried: self.carried,
-            left: self.left,
-            acts_above: self.acts_above,
-            has_planned,
+            has_planned: has_planned && !rewrite.is_new,
             was_reported,
             is_restored: true,
             ..Self::new(self.policy, self.set.clone())
         };
+        if !rewrite.is_new {
+            (anew.carried, anew.left, anew.acts_above) = (self.carried, self.left, self.acts_above);
+        }
         for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
             anew.enter(index, message, transcript);
         }

@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::context::decide::Lessons;
-    use crate::context::decide::conversation::{Calls, Rewrite};
+    use crate::context::decide::conversation::Rewrite;
     use crate::context::decide::play::Schedule;
     use crate::context::facts::measure::{Raw, RawRole, outline};
     use crate::context::facts::transcript::{Transcript, Usage};
@@ -154,7 +154,7 @@ mod tests {
         };
         let mut fold = Sticky::default();
         let lessons = &mut Lessons::default();
-        fold.play(&list(&[RawRole::User]), lessons, &Calls::default(), &mut |_| {});
+        fold.play(&list(&[RawRole::User]), lessons, &[], &mut |_| {});
         fold.plan();
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
         let rewrite = Rewrite {
@@ -164,9 +164,10 @@ mod tests {
             answer: Some(1),
             is_tail: true,
             changed: Some(0),
+            is_new: true,
         };
         fold.rewrite(&rewritten, &rewrite);
-        fold.play(&rewritten, lessons, &Calls::default(), &mut |request| {
+        fold.play(&rewritten, lessons, &[], &mut |request| {
             lived += usize::from(request.is_lived);
         });
         assert_eq!(lived, 1);

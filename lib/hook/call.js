@@ -1,0 +1,66 @@
+// One call of a hook: whether it was cancelled, and how long it held the main thread. It leaves the host's signal as it was.
+"use strict";
+
+const { native } = require("../native/native.js");
+
+class Call {
+  isCancelled = false;
+  #signal;
+  #start = performance.now();
+  #awayMs = 0;
+  #giveUp;
+  #flag;
+  #cancel = () => {
+    this.isCancelled = true;
+    this.#flag?.cancel();
+    this.#giveUp?.();
+  };
+
+  constructor(signal) {
+    if (typeof signal?.addEventListener !== "function") return;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#cancel, { once: true });
+  }
+
+  /**
+   * Waits until `work` is over, or the call is cancelled. The caller takes the outcome from `work` itself: held by this
+   * promise it would outlive the quick garbage collections, and make each of them last milliseconds.
+   */
+  untilOverOrCancelled(work) {
+    return new Promise((resolve) => {
+      const settle = () => resolve();
+      this.#giveUp = settle;
+      if (this.isCancelled) settle();
+      work.then(settle, settle);
+    });
+  }
+
+  /** Stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  get flag() {
+    if (this.#signal === undefined) return undefined;
+    this.#flag ??= new (native().CancelFlag)();
+    return this.#flag;
+  }
+
+  /** Waits for work that is done elsewhere. */
+  async away(work) {
+    const left = performance.now();
+    try {
+      return await work;
+    } finally {
+      this.#awayMs += performance.now() - left;
+    }
+  }
+
+  times() {
+    const totalMs = performance.now() - this.#start;
+    return { blockedMs: totalMs - this.#awayMs, totalMs };
+  }
+
+  end() {
+    this.isCancelled = true;
+    this.#signal?.removeEventListener("abort", this.#cancel);
+  }
+}
+
+module.exports = { Call };
