@@ -6,24 +6,11 @@ import fc from "fast-check";
 import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
+import { answer, result, text, user } from "./support/messages.mjs";
 import { runAgent } from "./support/run-agent.mjs";
 import { conversation, dice } from "./support/transcripts.mjs";
 
 const { createTransformContext, countTokens, validate } = strata;
-
-const user = (content) => ({ role: "user", content, timestamp: 1 });
-const says = (text) => ({ role: "assistant", content: [{ type: "text", text }], stopReason: "stop" });
-const calls = (id) => ({
-  role: "assistant",
-  content: [{ type: "toolCall", id, name: "bash", arguments: {} }],
-  stopReason: "toolUse",
-});
-const result = (id, text) => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "bash",
-  content: [{ type: "text", text }],
-});
 
 const LONG = "log line of a tool\n".repeat(5000);
 const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
@@ -31,7 +18,7 @@ const options = { contextWindow: 200_000 };
 
 const openai = () => [
   { role: "developer", content: "Be brief." },
-  { role: "user", content: [{ type: "text", text: "go" }, IMAGE] },
+  { role: "user", content: [text("go"), IMAGE] },
   {
     role: "assistant",
     content: null,
@@ -41,20 +28,22 @@ const openai = () => [
     ],
   },
   { role: "tool", tool_call_id: "1", content: LONG },
-  {
-    role: "tool",
-    tool_call_id: "2",
-    content: [{ type: "text", text: LONG }, IMAGE, { type: "text", text: "end" }],
-  },
+  { role: "tool", tool_call_id: "2", content: [text(LONG), IMAGE, text("end")] },
   { role: "assistant", content: "done" },
 ];
 
+const sizes = (max, end) =>
+  fc.record({
+    maxToolResultChars: fc.nat(max),
+    truncateHeadChars: fc.nat(end),
+    truncateTailChars: fc.nat(end),
+  });
+
 describe("truncateToolResult", () => {
   test("agrees with plain slicing on text without pairs", () => {
-    const sizes = fc.record({ max: fc.nat(200), head: fc.nat(40), tail: fc.nat(40) });
     fc.assert(
-      fc.property(fc.string({ maxLength: 400, unit: "binary-ascii" }), sizes, (text, { max, head, tail }) => {
-        const options = { maxToolResultChars: max, truncateHeadChars: head, truncateTailChars: tail };
+      fc.property(fc.string({ maxLength: 400, unit: "binary-ascii" }), sizes(200, 40), (text, options) => {
+        const { maxToolResultChars: max, truncateHeadChars: head, truncateTailChars: tail } = options;
         const omitted = text.length - head - tail;
         const note = `\n\n... [${omitted} characters truncated] ...\n\n`;
         const cut = text.slice(0, head) + note + text.slice(text.length - tail);
@@ -69,7 +58,7 @@ describe("truncateToolResult", () => {
       const cut = truncateToolResult(LONG, { maxToolResultChars });
       assert.ok(cut.length <= maxToolResultChars && cut.length > maxToolResultChars * 0.8, `${cut.length}`);
       assert.equal(truncateToolResult(LONG, maxToolResultChars), cut);
-      const messages = [user("go"), calls("1"), result("1", LONG)];
+      const messages = [user("go"), answer(":1"), result("1", LONG)];
       const guarded = guardContext(messages, { ...options, maxToolResultChars });
       assert.equal(guarded.messages[2].content[0].text, cut);
     }
@@ -78,21 +67,14 @@ describe("truncateToolResult", () => {
 
   test("never lengthens, never goes over the cap where that can be", () => {
     fc.assert(
-      fc.property(
-        fc.string({ unit: "binary", maxLength: 600 }),
-        fc.nat(700),
-        fc.nat(400),
-        fc.nat(400),
-        (text, max, head, tail) => {
-          const cut = truncateToolResult(text, {
-            maxToolResultChars: max,
-            truncateHeadChars: head,
-            truncateTailChars: tail,
-          });
-          assert.ok(cut.length <= text.length && (cut === text || cut.length <= Math.max(max, 45)));
-          assert.ok(cut.isWellFormed(), "no half of a surrogate pair");
-        },
-      ),
+      fc.property(fc.string({ unit: "binary", maxLength: 600 }), sizes(700, 400), (text, options) => {
+        const cut = truncateToolResult(text, options);
+        assert.ok(
+          cut.length <= text.length &&
+            (cut === text || cut.length <= Math.max(options.maxToolResultChars, 45)),
+        );
+        assert.ok(cut.isWellFormed(), "no half of a surrogate pair");
+      }),
     );
   });
 
@@ -106,7 +88,7 @@ const isSpoken = ({ role }) => /^(user|assistant|toolResult)$/.test(role);
 
 describe("guardContext", () => {
   test("counts as it is told to", async () => {
-    const messages = [user("中".repeat(3000)), says("a"), user("b")];
+    const messages = [user("中".repeat(3000)), answer("a"), user("b")];
     const window = { contextWindow: 2_000, reserveTokens: 0 };
     assert.equal(guardContext(messages, { ...window, counting: "exact" }).dropped, 2);
     assert.equal(guardContext(messages, { ...window, counting: "chars" }).dropped, 0);
@@ -167,12 +149,8 @@ describe("OpenAI's messages", () => {
 
 describe("items of OpenAI's Responses API", () => {
   const call = (id) => ({ type: "function_call", id: `fc${id}`, call_id: id, name: "logs", arguments: "{}" });
-  const reasoning = (id) => ({
-    type: "reasoning",
-    id: `rs${id}`,
-    summary: [],
-    encrypted_content: "x".repeat(9000),
-  });
+  const sealed = "x".repeat(9000);
+  const reasoning = (id) => ({ type: "reasoning", id: `rs${id}`, summary: [], encrypted_content: sealed });
 
   test("are cut, each in its own shape", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,aGk=" };
@@ -248,15 +226,7 @@ describe("parts of an unknown type", () => {
   });
 
   test("in a result that is cut", () => {
-    const messages = [
-      { role: "assistant", content: [{ type: "toolCall", id: "1", name: "ls", arguments: {} }] },
-      {
-        role: "toolResult",
-        toolCallId: "1",
-        toolName: "ls",
-        content: [widget, { type: "text", text: LONG }],
-      },
-    ];
+    const messages = [answer(":1"), result("1", [widget, text(LONG)])];
     const { content } = guardContext(messages, options).messages[1];
     assert.ok(content.includes(widget));
     assert.ok(content.find(({ type }) => type === "text").text.length < 4100);
@@ -276,16 +246,12 @@ describe("createContextGuard", () => {
     const guard = createContextGuard({ contextWindow: 9_000, onEvent: (event) => events.push(event) });
     assert.equal(await guard("nonsense"), "nonsense");
     assert.equal(events[0].code, "ERR_INVALID_INPUT");
-    const throwing = createContextGuard({
-      contextWindow: 9_000,
-      onEvent() {
-        throw new Error("listener");
-      },
-    });
-    assert.equal((await throwing([user("x ".repeat(9000)), says("a"), user("b")])).length, 1);
+    const onEvent = () => assert.fail("listener");
+    const throwing = createContextGuard({ contextWindow: 9_000, onEvent });
+    assert.equal((await throwing([user("x ".repeat(9000)), answer("a"), user("b")])).length, 1);
     for (const odd of [[null, { role: "developer" }], [{ role: "developer", content: 7 }], "no array"])
       assert.equal(await guard(odd), odd);
-    const aborted = [user("x ".repeat(9000)), says("a"), user("b")];
+    const aborted = [user("x ".repeat(9000)), answer("a"), user("b")];
     assert.equal(await guard(aborted, AbortSignal.abort()), aborted);
   });
 
@@ -295,7 +261,6 @@ describe("createContextGuard", () => {
     calls: [{ name: "read", arguments: { path: i % 3 ? "Cargo.lock" : "package.json" } }],
   }));
   const script = [...steps, { text: "Done." }];
-  const prompts = ["Read it."];
 
   for (const [name, before] of [
     ["alone", undefined],
@@ -305,13 +270,8 @@ describe("createContextGuard", () => {
       const window = { contextWindow: 6_000, reserveTokens: 1_000, maxToolResultChars: 4_000 };
       const guard = createContextGuard({ ...window, truncateHeadChars: 1_000, truncateTailChars: 1_000 });
       const hook = before ? async (messages, signal) => before(await guard(messages, signal), signal) : guard;
-      const { messages, hookCalls } = await runAgent({
-        version: "0.74.2",
-        hook,
-        script,
-        prompts,
-        tools: createTools(root),
-      });
+      const run = { version: "0.74.2", hook, script, prompts: ["Read it."], tools: createTools(root) };
+      const { messages, hookCalls } = await runAgent(run);
       assert.equal(messages.at(-1).content[0].text, "Done.");
       assert.equal(hookCalls.length, 13);
       const last = hookCalls.at(-1);
