@@ -11,6 +11,7 @@ import { ledgerOf } from "../lib/cli/cache.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
+import { talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 import { RECORDING } from "./support/recording.mjs";
 import { runAgent } from "./support/run-agent.mjs";
@@ -50,6 +51,8 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 const isClose = (one, other, share) =>
   Math.abs(one - other) <= share * Math.max(Math.abs(one), Math.abs(other));
 
+const brief = (misses) => misses.map(({ call, cause, tokens }) => ({ call, cause, tokens }));
+
 /** The misses there were, by what the provider and the loop know. */
 function trueMisses(records, messages) {
   const answers = messages.flatMap((message, at) => (message.role === "assistant" && at > 0 ? [at] : []));
@@ -81,33 +84,20 @@ for (const cache of ["prefix", "breakpoint"]) {
       const said = conversation(7, 160, { pauses: 30, switches: 60 });
       const options = { contextWindow: WINDOW, schedule };
       const { records, messages } = await live(said, { settings: { cache }, options });
-      const whole = await live(said, {
-        settings: { cache, contextWindow: 1_000_000 },
-        makeHook: () => (list) => list,
-      });
+      const settings = { cache, contextWindow: 1_000_000 };
+      const whole = await live(said, { settings, makeHook: () => (list) => list });
       const book = await ledger(messages, options);
       const bill = (of) => sum(of.records.map(({ usage }) => usage.cost.total));
       assert.equal(book.calls, records.length);
       assert.ok(isClose(book.dollars.billed, bill({ records }), 1e-9), `billed ${book.dollars.billed}`);
       assert.equal(book.dollars.estimated, 0);
-      const [read, sent] = [
-        sum(records.map(({ readTokens }) => readTokens)),
-        sum(records.map(({ prompt }) => prompt)),
-      ];
+      const [read, sent] = ["readTokens", "prompt"].map((key) => sum(records.map((record) => record[key])));
       assert.ok(isClose(book.hitRate, read / sent, 1e-9));
       const expected = trueMisses(records, messages);
-      assert.ok(
-        expected.some(({ cause }) => cause === "hook") && expected.some(({ cause }) => cause === "expired"),
-      );
-      assert.deepEqual(
-        book.misses.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
-        expected.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
-      );
-      const without = bill(whole);
-      assert.ok(
-        isClose(book.dollars.withoutHook, without, 0.02),
-        `without the hook ${book.dollars.withoutHook}, it was ${without}`,
-      );
+      for (const wanted of ["hook", "expired"]) assert.ok(expected.some(({ cause }) => cause === wanted));
+      assert.deepEqual(brief(book.misses), brief(expected));
+      const { withoutHook } = book.dollars;
+      assert.ok(isClose(withoutHook, bill(whole), 0.02), `${withoutHook} without the hook`);
       const moved = sum(book.moves.map(({ saved, cost }) => saved - cost));
       assert.ok(isClose(moved, book.dollars.saved, 1e-6), `${moved} of ${book.dollars.saved}`);
       assert.ok(book.moves.length > 0 && book.editedCalls > 0);
@@ -144,10 +134,7 @@ test("a miss is reported once, when the usage that shows it arrives", async () =
   );
   const { misses } = await ledger(messages.slice(0, -1), options);
   assert.ok(events.length >= 3);
-  assert.deepEqual(
-    events.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
-    misses.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
-  );
+  assert.deepEqual(brief(events), brief(misses));
   for (const [at, { dollars }] of events.entries()) assert.ok(isClose(dollars, misses[at].dollars, 1e-3));
 });
 
@@ -188,10 +175,7 @@ test("a real Agent's bill, its misses, and the events that told of them", async 
     return tokens >= Math.max(1024, 0.05 * readable) ? [{ call: at + 1, cause: "hook", tokens }] : [];
   });
   assert.ok(missed.length > 0);
-  assert.deepEqual(
-    book.misses.map(({ call, cause, tokens }) => ({ call, cause, tokens })),
-    missed,
-  );
+  assert.deepEqual(brief(book.misses), missed);
   const told = events.filter(({ type }) => type === "cacheMiss");
   assert.deepEqual(
     told.map(({ cause, tokens }) => ({ cause, tokens })),
@@ -200,18 +184,12 @@ test("a real Agent's bill, its misses, and the events that told of them", async 
 });
 
 test("a compaction is the host's change of the prefix", async () => {
-  const scribe = new Scribe();
   const { messages } = await live(conversation(9, 30, { pauses: 0 }), { options: {} });
-  const kept = messages.slice(-9);
+  const scribe = new Scribe();
   scribe.now = messages.at(-1).timestamp;
-  const provider = new Provider({ basePrompt: 4000 });
-  const loop = new Loop(provider, {});
-  loop.messages = [scribe.summary(500, 30_000), ...kept, scribe.user(20)];
-  for (let call = 0; call < 3; call += 1) {
-    const asks = scribe.asks();
-    await loop.call(asks);
-    loop.messages.push(...scribe.results(asks, 300));
-  }
+  const opening = (by) => [by.summary(500, 30_000), ...messages.slice(-9), by.user(20)];
+  const { calls, loop } = talk({ basePrompt: 4000 }, {}, { scribe, opening });
+  await calls(3, 300);
   const { misses } = await ledger(loop.messages);
   assert.deepEqual(
     misses.map(({ cause }) => cause),
@@ -247,12 +225,9 @@ test("costs of zero and absurd ones are no bill: prices that the host names stan
     assert.deepEqual([named.dollars.estimated, named.unpricedCalls], [named.dollars.billed, 0]);
     assert.ok(named.misses.every(({ dollars }) => dollars > 0));
   }
-  const onlyTotal = await ledger(
-    priced(messages, ({ usage }) => ({ ...usage, cost: { total: usage.cost.total } })),
-  );
-  assert.ok(
-    isClose(onlyTotal.dollars.billed, told.dollars.billed, 1e-9) && onlyTotal.dollars.estimated === 0,
-  );
+  const totals = priced(messages, ({ usage }) => ({ ...usage, cost: { total: usage.cost.total } }));
+  const { billed, estimated } = (await ledger(totals)).dollars;
+  assert.ok(isClose(billed, told.dollars.billed, 1e-9) && estimated === 0);
 });
 
 test("a live bill of the hook's events is the bill read back", async () => {
@@ -299,15 +274,8 @@ test("no usage at all, odd usage, and no messages", async () => {
   const said = conversation(4, 12);
   const silent = await ledger(said);
   assert.deepEqual([silent.unreportedCalls, silent.dollars.billed], [silent.calls, 0]);
-  for (const usage of [
-    null,
-    {},
-    7,
-    "x",
-    { input: "9" },
-    { input: -5, cacheRead: Number.NaN },
-    { input: 1e300 },
-  ]) {
+  const odd = [null, {}, 7, "x", { input: "9" }, { input: -5, cacheRead: Number.NaN }, { input: 1e300 }];
+  for (const usage of odd) {
     const book = await ledger(priced(said, () => usage));
     assert.equal(book.unreportedCalls, book.calls, JSON.stringify(usage));
     assert.ok(Number.isFinite(book.dollars.billed));
@@ -325,15 +293,10 @@ test("what an aborted answer was billed for counts, and it is no call of another
 });
 
 test("two providers one after the other are two caches", async () => {
-  const { records, messages } = await live(conversation(11, 80, { pauses: 0, switches: 2 }), {
-    options: { schedule: "everyCall", contextRatio: 1, keepRecentToolResults: 1000 },
-    settings: { contextWindow: 200_000 },
-  });
-  const book = await ledger(messages, {
-    schedule: "everyCall",
-    contextRatio: 1,
-    keepRecentToolResults: 1000,
-  });
+  const options = { schedule: "everyCall", contextRatio: 1, keepRecentToolResults: 1000 };
+  const said = conversation(11, 80, { pauses: 0, switches: 2 });
+  const { records, messages } = await live(said, { options, settings: { contextWindow: 200_000 } });
+  const book = await ledger(messages, options);
   assert.ok(new Set(records.map(({ model }) => model)).size === 2);
   assert.deepEqual(
     book.misses.map(({ call, cause }) => ({ call, cause })),

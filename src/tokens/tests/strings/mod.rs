@@ -29,6 +29,11 @@ impl Random {
         from[self.below(from.len())]
     }
 
+    /// One of the first mostly, and now and then one of the others.
+    fn pick_of(&mut self, most: &[&'static str], few: &[&'static str]) -> &'static str {
+        if self.below(8) == 0 { self.pick(few) } else { self.pick(most) }
+    }
+
     /// Any scalar value, the low planes more often.
     pub(crate) fn scalar(&mut self) -> char {
         let limit = self.pick(&[0x80, 0x250, 0x3000, 0x1_0000, 0x3_0000, 0x11_0000]);
@@ -42,93 +47,22 @@ const SPACES: [&str; 16] = [
     "\u{2028}", "\u{200b}", "\u{1c}",
 ];
 /// Contractions in any case, the letters that only fold to them, and quotes that begin none.
-const QUOTES: [&str; 16] = [
-    "'s",
-    "'S",
-    "'t",
-    "'LL",
-    "'lL",
-    "'Ve",
-    "'re",
-    "'m",
-    "'D",
-    "'\u{17f}",
-    "'\u{212a}",
-    "'",
-    "''",
-    "'x",
-    "’s",
-    "'l",
-];
+const QUOTES: [&str; 14] =
+    ["'s", "'S", "'t", "'LL", "'lL", "'Ve", "'re", "'m", "'D", "'", "''", "'x", "’s", "'l"];
+const LONG_QUOTES: [&str; 2] = ["'\u{17f}", "'\u{212a}"];
 /// Words, numbers and symbols of many scripts.
-const WORDS: [&str; 40] = [
-    "a",
-    "the",
-    "The",
-    "hello",
-    "getElementById",
-    "HTTPServer",
-    "x1",
-    "7",
-    "42",
-    "123",
-    "1234567",
-    "½",
-    "١٢٣",
-    "Ⅷ",
-    "中",
-    "文字",
-    "，",
-    "。",
-    "です",
-    "カタカナ",
-    "ー",
-    "한국어",
-    "привет",
-    "ὀδυσσεύς",
-    "ß",
-    "é",
-    "e\u{301}",
-    "ﬁ",
-    "ა",
-    "𐐀",
-    "😀",
-    "👩‍👩‍👧",
-    "🇯🇵",
-    "👍🏽",
-    "❤️",
+const WORDS: [&str; 32] = [
+    "a", "the", "The", "hello", "x1", "7", "42", "123", "1234567", "½", "١٢٣", "Ⅷ", "中", "文字", "，", "。",
+    "です", "ー", "ß", "é", "ﬁ", "ა", "𐐀", "😀", "🇯🇵", "👍🏽", "❤️", "\u{301}", "\u{0}", "ꟑ", "e\u{301}",
     "\u{feff}",
-    "\u{301}",
-    "\u{0}",
-    "\u{10ffff}",
-    "ꟑ",
 ];
-const SYMBOLS: [&str; 24] = [
-    ".",
-    ",",
-    "!",
-    "?",
-    "-",
-    "--",
-    "----------------",
-    "=",
-    "====",
-    "_",
-    "/",
-    "//",
-    "{",
-    "}",
-    "({",
-    "\":\"",
-    "<|endoftext|>",
-    "<|fim_prefix|>",
-    "->",
-    "::",
-    "#",
-    "…",
-    "—",
-    "«",
+const LONG_WORDS: [&str; 8] =
+    ["カタカナ", "한국어", "привет", "getElementById", "HTTPServer", "ὀδυσσεύς", "👩‍👩‍👧", "\u{10ffff}"];
+const SYMBOLS: [&str; 21] = [
+    ".", ",", "!", "?", "-", "--", "=", "====", "_", "/", "//", "{", "}", "({", "\":\"", "->", "::", "#",
+    "…", "—", "«",
 ];
+const LONG_SYMBOLS: [&str; 3] = ["----------------", "<|endoftext|>", "<|fim_prefix|>"];
 
 /// The string of a seed: mostly short, now and then a few hundred bytes.
 pub(crate) fn string(seed: u64) -> String {
@@ -156,17 +90,20 @@ pub(crate) fn string(seed: u64) -> String {
 fn mixed(random: &mut Random, text: &mut String) {
     match random.below(8) {
         0 | 1 => text.push_str(random.pick(&SPACES)),
-        2 => text.push_str(random.pick(&QUOTES)),
-        3 | 4 => text.push_str(random.pick(&SYMBOLS)),
+        2 => text.push_str(random.pick_of(&QUOTES, &LONG_QUOTES)),
+        3 | 4 => text.push_str(random.pick_of(&SYMBOLS, &LONG_SYMBOLS)),
         5 => text.push(random.scalar()),
-        _ => text.push_str(random.pick(&WORDS)),
+        _ => text.push_str(random.pick_of(&WORDS, &LONG_WORDS)),
     }
 }
 
 fn spaced(random: &mut Random, text: &mut String) {
     text.push_str(random.pick(&SPACES));
-    let tail: [fn(&mut Random) -> &'static str; 3] =
-        [|random| random.pick(&QUOTES), |random| random.pick(&WORDS), |random| random.pick(&SYMBOLS)];
+    let tail: [fn(&mut Random) -> &'static str; 3] = [
+        |random| random.pick_of(&QUOTES, &LONG_QUOTES),
+        |random| random.pick_of(&WORDS, &LONG_WORDS),
+        |random| random.pick_of(&SYMBOLS, &LONG_SYMBOLS),
+    ];
     text.push_str(random.pick(&tail)(random));
 }
 
@@ -203,7 +140,7 @@ fn cased(random: &mut Random, text: &mut String) {
         " ", "  ", "!", "/", "\n", "\n/", "'",
     ];
     if random.below(8) == 0 {
-        text.push_str(random.pick(&QUOTES));
+        text.push_str(random.pick_of(&QUOTES, &LONG_QUOTES));
     } else {
         text.push_str(random.pick(&PARTS));
     }
