@@ -58,6 +58,8 @@ const RULES = [
   ["uaaaau", { contextWindow: 750, keepRecentMessages: 1 }, ".-...."],
   ["uaaaau", { contextWindow: 650, keepRecentMessages: 1 }, ".--..."],
   ["uaaaau", { contextWindow: 650, contextRatio: 0.9, keepRecentMessages: 1 }, ".-...."],
+  ["uaaaau", { contextWindow: 9000, maxPromptTokens: 500, keepRecentMessages: 1 }, ".--..."],
+  ["uaaaau", { contextWindow: 750, maxPromptTokens: 700, keepRecentMessages: 1 }, ".-...."],
   ["yuacrauau", { contextWindow: 1, keepRecentMessages: 2 }, "..-----.."],
   ["yuacrauau", { contextWindow: 1, keepRecentMessages: 5 }, "..-......"],
   ["uaau", { contextWindow: 1, keepRecentMessages: 9 }, "...."],

@@ -66,6 +66,16 @@ test("all that may go is gone: parallel results, each summarised, are cut too", 
   assert.ok(floorTokens <= countTokens(messages.slice(0, 2)) + 6 * 64);
 });
 
+test("parallel results share the room, and the short one stays", async () => {
+  const line = "a line of output that is long enough\n";
+  const results = [20, 2000, 4000].map((count, i) => result(`a${i}`, line.repeat(count)));
+  const messages = [user(), answer(":a0 a1 a2"), ...results];
+  const { sent } = await transformed(messages, { contextWindow: 8100, schedule: "everyCall" });
+  assert.equal(sent[2], results[0]);
+  const [total, one, other] = [sent, sent[3], sent[4]].map((of) => countTokens(of));
+  assert.ok(total <= 8000 && total > 7500 && Math.abs(one - other) < 100, `${total}: ${one} and ${other}`);
+});
+
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {
   for (let seed = 0; seed < 100; seed += 1) {
     const messages = conversation(seed, { length: 30 });

@@ -133,32 +133,3 @@ impl Limits {
         (self.context_window - reserve).min(self.most_tokens)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_slides_at_its_share_or_at_the_price_cliff_before_it() {
-        let limits = Limits { context_window: 1000.0, context_ratio: 0.5, ..Limits::default() };
-        assert_eq!(limits.threshold().to_bits(), 500f64.to_bits());
-        let cliff = Limits { max_prompt_tokens: 300.0, ..limits.clone() };
-        assert_eq!(cliff.threshold().to_bits(), 300f64.to_bits());
-        assert_eq!(Limits { max_prompt_tokens: 700.0, ..limits }.threshold().to_bits(), 500f64.to_bits());
-    }
-
-    #[test]
-    fn the_default_reserve_is_at_most_a_quarter_of_the_window_and_an_explicit_one_is_obeyed() {
-        let budget = |context_window, reserve_tokens| {
-            Limits { context_window, reserve_tokens, ..Limits::default() }.budget()
-        };
-        assert_eq!(budget(1000.0, None).to_bits(), 750f64.to_bits());
-        assert_eq!(budget(1000.0, Some(400.0)).to_bits(), 600f64.to_bits());
-    }
-
-    #[test]
-    fn the_newest_message_always_stays() {
-        let recent = |keep| Limits { keep_recent_messages: keep, ..Limits::default() }.recent_messages();
-        assert_eq!([recent(0), recent(1), recent(7)], [1, 1, 7]);
-    }
-}
