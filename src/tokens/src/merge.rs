@@ -10,13 +10,13 @@
 //! there are as far as they would be without all others: on their own, they would have merged across, too.
 //!
 //! So tokens that are neighbours in a window may stand as neighbours in the piece. A window begins where a token of the last
-//! window begins. If it begins with that token again, the tokens before it and its own are one row:
+//! window begins. If it begins with that token again, the tokens before it and its own are one row. By cl100k_base:
 //!
 //! ```text
-//! piece      averyunlikelyandlongidentifierofsomekind
-//! window 1   avery|un|likely|and|long|ident            its end is cut off, so only its first half counts
-//! window 2               likely|and|long|identifier|…  begins with `likely` again
-//! row        avery|un|likely|and|long|identifier|…
+//! piece      extraordinarilylongcompoundidentifiername
+//! window 1   extra|ordin|arily|long|compound|ident          32 bytes; its end is cut off, so its first half counts
+//! window 2                     long|compound|identifier|name     begins with `long` again
+//! row        extra|ordin|arily|long|compound|identifier|name
 //! ```
 //!
 //! Else the window was too short to tell. The next one begins some tokens earlier and is twice as long, in the end the whole
