@@ -10,7 +10,7 @@
 //!
 //! The build script embeds five bytes a token, which are read in place and shared between processes: 0.5 MB for cl100k_base,
 //! 1.0 for o200k_base and o200k_harmony, 0.3 for p50k_base, p50k_edit and r50k_base. The first count by a vocabulary lays
-//! out its `pairs`, the first decoding its tokens (`arena`), once a process.
+//! out its `pairs`, once a process: 1.6, 2.8 and 1.1 MB. The first decoding lays out its tokens (`arena`).
 //!
 //! A thread keeps a bounded state between calls, for each vocabulary that it uses: 1 MB for counts of pieces to 15 bytes, 1 MB
 //! for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15 bytes, 4.5 MB for the tokens of spans, and
