@@ -115,23 +115,6 @@ function suite(version) {
       }
     });
 
-    test("asks contextWindow at each call and survives its failure", async () => {
-      const windows = [];
-      const events = [];
-      const contextWindow = () => {
-        windows.push(windows.length);
-        if (windows.length === 5) throw new Error("no model");
-        return 200_000;
-      };
-      const { messages } = await run({
-        hook: everyCall({ contextWindow, onEvent: (e) => events.push(e) }),
-      });
-      assert.equal(windows.length, REQUESTS);
-      assert.equal(events.filter(({ type }) => type === "contextWindowUnknown").length, 1);
-      assert.equal(events.filter(({ type }) => type === "transformed").length, REQUESTS);
-      assert.equal(messages.at(-1).stopReason, "stop");
-    });
-
     test("ends at once when the agent is aborted inside the hook", async () => {
       let agent;
       let asked = 0;
@@ -144,26 +127,6 @@ function suite(version) {
       assert.equal(result.hookCalls[9].returned, result.hookCalls[9].array);
       assert.equal(result.messages.at(-1).stopReason, "aborted");
       assert.equal(agent.state.isStreaming, false);
-    });
-
-    test("goes on after an abort, over several prompts", async () => {
-      let agent;
-      const script = fortyCalls();
-      const onAgent = (made) => {
-        agent = made;
-        const stop = made.subscribe((event) => {
-          if (event.type !== "tool_execution_start") return;
-          stop();
-          made.abort();
-        });
-      };
-      const prompts = [PROMPT, "Go on.", "And once more."];
-      const { messages, hookCalls, sent } = await run({ hook: everyCall(), script, prompts, onAgent });
-      assert.equal(agent.state.isStreaming, false);
-      assert.equal(messages.filter(({ role }) => role === "user").length, 3);
-      assert.equal(hookCalls.length, sent.length);
-      assert.equal(messages.at(-1).stopReason, "stop");
-      for (const { messages: request } of sent) assert.deepEqual(pairs(request), []);
     });
   });
 }
