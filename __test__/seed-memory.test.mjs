@@ -9,35 +9,18 @@ import { RollingMemory } from "pi-strata/sessions";
 import strata from "../index.js";
 import { keywordPairs } from "../lib/sessions/keywords.js";
 import { clippedPairs, mergePairs, readPairs } from "../lib/sessions/pairs.js";
+import * as made from "./support/messages.mjs";
 
 const { countTokens, validate } = strata;
 
-const user = (text) => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
-const says = (text) => ({
-  role: "assistant",
-  content: [{ type: "text", text }],
-  stopReason: "stop",
-  timestamp: 2,
-});
+const user = (value) => made.user([made.text(value)]);
+const says = (value) => made.answer(value);
 const round = (n, a = `Answer ${n}: ${"it works like that. ".repeat(6)}`) => [
   user(`Question ${n}?`),
   says(a),
 ];
 const rounds = (count) => Array.from({ length: count }, (_, n) => round(n)).flat();
-const toolTraffic = (id, output) => [
-  {
-    role: "assistant",
-    content: [{ type: "toolCall", id, name: "bash", arguments: {} }],
-    stopReason: "toolUse",
-  },
-  {
-    role: "toolResult",
-    toolCallId: id,
-    toolName: "bash",
-    content: [{ type: "text", text: output }],
-    isError: false,
-  },
-];
+const toolTraffic = (id, output) => [made.answer(`:${id}`), made.result(id, output)];
 const textOf = (message) => message.content.map((block) => block.text).join("");
 const isMemory = (message) => textOf(message).startsWith("<conversation_memory");
 

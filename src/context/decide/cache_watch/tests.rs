@@ -119,15 +119,6 @@ fn a_warmer_keeps_the_entry_of_the_latest_model_only() {
 }
 
 #[test]
-fn a_cache_that_was_given_up_is_cold_until_the_next_request() {
-    let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
-    watch.set_times((&Arc::default(), &Arc::from([50_000.0])));
-    assert!(!is_cold_after(&watch, 49.0) && is_cold_after(&watch, 51.0));
-    watch.set_times((&Arc::default(), &Arc::from([-1.0])));
-    assert!(!is_cold_after(&watch, 51.0), "that was before the last request");
-}
-
-#[test]
 fn unknown_equal_and_backward_times_are_warm() {
     let watch = reported(&[(1000.0, 0.0, 9000.0)]);
     for now in [None, Some(1e6), Some(0.0), Some(f64::NAN), Some(1_300_000.0)] {

@@ -48,14 +48,6 @@ fn close(value: f64, expected: f64, share: f64) {
 }
 
 #[test]
-fn without_a_report_it_is_plain_cl100k_and_what_the_host_says() {
-    assert_eq!(on().estimate(), Estimate::PLAIN);
-    let mut told = on();
-    told.set_overhead(Some(9_000.0));
-    assert!((told.estimate().tokens(size(1_000)) - 10_000.0).abs() < 1e-9);
-}
-
-#[test]
 fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
     let good = [("a", 30_000.0, 20_000), ("a", 31_270.0, 21_000)];
     let expected = after(&good).estimate();
@@ -181,13 +173,6 @@ proptest! {
 }
 
 #[test]
-fn switched_off_it_learns_nothing_and_says_so() {
-    let mut off = Calibration::new(false);
-    observe(&mut off, &answer("a", 60_000.0, 0.0), both(20_000));
-    assert_eq!(off.estimate(), Estimate::PLAIN);
-}
-
-#[test]
 fn a_report_that_leaves_less_than_nothing_bears_nothing_out() {
     let good = [("a", 42_700.0, 20_000), ("a", 55_400.0, 30_000), ("a", 68_100.0, 40_000)];
     let expected = after(&good).estimate();
@@ -235,23 +220,6 @@ fn a_limit_that_is_named_is_the_window_of_that_model_until_more_is_accepted() {
     assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "another model");
     observe(&mut calibration, &answer("a", 90_000.0, 0.0), both(90_000));
     assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "more was accepted");
-}
-
-#[test]
-fn the_answers_share_of_a_limit_is_kept_free() {
-    let mut calibration = after(&[("a", 60_000.0, 60_000)]);
-    let refusal = Refusal { output: Some(16_000.0), ..NAMED };
-    close(refuse(&mut calibration, "a", refusal, 66_000).expect("is refused"), 43_200.0, 1e-9);
-    assert_eq!(window(&calibration).1.to_bits(), 16_000f64.to_bits());
-}
-
-#[test]
-fn without_a_limit_it_is_a_fifth_less_and_what_is_accepted_bounds_that() {
-    let mut calibration = after(&[("a", 39_000.0, 39_000)]);
-    close(refuse(&mut calibration, "a", Refusal::default(), 40_000).expect("is refused"), 32_000.0, 0.01);
-    close(window(&calibration).2, 39_000.0, 0.01);
-    observe(&mut calibration, &answer("a", 45_000.0, 0.0), both(45_000));
-    assert!(window(&calibration).2.is_infinite(), "it was refused for something else");
 }
 
 #[test]
