@@ -9,14 +9,16 @@ import {
   toAgentMessages,
   toOpenAIMessages,
 } from "pi-strata/sessions";
+import * as made from "./support/messages.mjs";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
-const openAICall = (id, text) => ({
+const openAICall = (id, text, name = "f") => ({
   role: "assistant",
   content: null,
-  tool_calls: [{ id, type: "function", function: { name: "f", arguments: text } }],
+  tool_calls: [{ id, type: "function", function: { name, arguments: text } }],
 });
+const url = (data) => ({ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } });
 
 describe("OpenAI's shapes", () => {
   const plain = { noNullPrototype: true };
@@ -76,11 +78,8 @@ describe("OpenAI's shapes", () => {
           assert.deepEqual(toOpenAIMessages(JSON.parse(JSON.stringify(ours))), messages);
           const idsIn = (list) =>
             list.flatMap(({ tool_call_id: id = [], tool_calls: calls = [] }) => [id, ...calls].flat());
-          assert.deepEqual(
-            idsIn(toOpenAIMessages(messages)),
-            idsIn(messages),
-            "converted twice, none is lost",
-          );
+          const again = idsIn(toOpenAIMessages(messages));
+          assert.deepEqual(again, idsIn(messages), "converted twice, none is lost");
         }),
       );
     });
@@ -135,43 +134,21 @@ describe("OpenAI's shapes", () => {
   });
 
   test("a pi conversation becomes a request", () => {
-    const image = { type: "image", mimeType: "image/png", data: "AAAA" };
     const messages = [
       { role: "system", content: "s" },
-      { role: "user", content: [{ type: "text", text: "look" }, image] },
-      {
-        role: "assistant",
-        content: [
-          { type: "thinking", thinking: "hm" },
-          { type: "toolCall", id: "1", name: "read", arguments: { path: "a" } },
-        ],
-        stopReason: "toolUse",
-      },
-      { role: "toolResult", toolCallId: "1", toolName: "read", content: [{ type: "text", text: "text" }] },
-      {
-        role: "assistant",
-        content: [{ type: "toolCall", id: "2", name: "read", arguments: {} }],
-        stopReason: "aborted",
-      },
-      { role: "toolResult", toolCallId: "2", toolName: "read", content: [] },
+      made.user([made.text("look"), made.image]),
+      made.answer([made.thinking(), made.call("1", { arguments: { path: "a" } })]),
+      made.result("1", "text"),
+      made.answer(":2", { stopReason: "aborted" }),
+      made.result("2", []),
       { role: "compactionSummary", summary: "before" },
       { role: "bashExecution", command: "ls", output: "a" },
       { role: "bashExecution", command: "pwd", output: "/", excludeFromContext: true },
     ];
     assert.deepEqual(toOpenAIMessages(messages), [
       { role: "system", content: "s" },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "look" },
-          { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
-        ],
-      },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "1", type: "function", function: { name: "read", arguments: '{"path":"a"}' } }],
-      },
+      { role: "user", content: [made.text("look"), url("AAAA")] },
+      openAICall("1", '{"path":"a"}', "read"),
       { role: "tool", tool_call_id: "1", content: "text" },
       { role: "user", content: "before" },
       { role: "user", content: "$ ls\na" },
@@ -179,19 +156,10 @@ describe("OpenAI's shapes", () => {
   });
 
   test("arguments that are no JSON stay as the model wrote them", () => {
-    const broken = [
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{oops" } }],
-      },
-    ];
+    const broken = [openAICall("1", "{oops")];
     const [message] = fromOpenAIMessages(broken);
-    assert.deepEqual(message, {
-      role: "assistant",
-      content: "",
-      toolCalls: [{ id: "1", name: "f", arguments: "{oops" }],
-    });
+    const toolCalls = [{ id: "1", name: "f", arguments: "{oops" }];
+    assert.deepEqual(message, { role: "assistant", content: "", toolCalls });
     assert.deepEqual(toOpenAIMessages([message]), broken);
     for (const [odd, shown] of [
       [{ role: "function", content: "" }, '"function"'],
@@ -248,12 +216,7 @@ describe("OpenAI's shapes", () => {
     const messages = [
       { role: "assistant", content: "", toolCalls: [call1, call2] },
       { role: "tool", toolCallId: "1", content: "", blocks: [image("AAAA"), image("BBBB")] },
-      {
-        role: "tool",
-        toolCallId: "2",
-        content: "two",
-        blocks: [{ type: "text", text: "two" }, image("CCCC")],
-      },
+      { role: "tool", toolCallId: "2", content: "two", blocks: [made.text("two"), image("CCCC")] },
       { role: "user", content: "and?" },
     ];
     const sent = toOpenAIMessages(messages);
@@ -280,11 +243,10 @@ describe("OpenAI's shapes", () => {
     await manager.addMessage("images", { role: "user", content: [image] });
     const messages = await manager.getMessages("images");
     assert.equal(messages[0].content, "Look:\n[image]");
-    const url = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
     const sent = toOpenAIMessages(messages).map(({ content }) => content);
-    assert.deepEqual(sent, [[{ type: "text", text: "Look:" }, url], [url]]);
+    assert.deepEqual(sent, [[made.text("Look:"), url("aGk=")], [url("aGk=")]]);
     const [changed] = toOpenAIMessages([{ ...messages[0], content: "Look again." }]);
-    assert.deepEqual(changed.content, [{ type: "text", text: "Look again." }, url], "changed words hold");
+    assert.deepEqual(changed.content, [made.text("Look again."), url("aGk=")], "changed words hold");
   });
 
   test("pi's sections are part of the prompt", () => {
