@@ -157,8 +157,8 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 340, 240 and
-   * 140. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
+   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 180 and
+   * 130. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**

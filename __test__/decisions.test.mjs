@@ -51,7 +51,7 @@ test("a command is the same as a text and as a list of words", async () => {
     const edit = (i) => (i % 3 === 0 ? [["shell", wrap(patch(i / 3)), "Done"]] : []);
     const read = ["shell", wrap("sed -n '1,120p' src/parser.rs"), rows("field", 120)];
     const steps = [...logs.slice(0, 8), read, ...logs.slice(0, 30).flatMap((step, i) => [...edit(i), step])];
-    const result = resultOf(await sentOf(session(steps), { economy: 60 }), 8);
+    const result = resultOf(await sentOf(session(steps), { economy: 150 }), 8);
     return result ? textOf(result).split("\n").length : 0;
   };
   const text = await linesLeft((command) => ({ command }));
@@ -167,7 +167,9 @@ test("with a warm cache it moves rarely, once for what carrying has cost, and st
     reasons.push(reason);
     assert.ok(tokensAfter <= 0.75 * contextWindow, `${tokensAfter} tokens, and it says "${reason}"`);
   };
-  const hook = createTransformContext({ marker: "en", economy: "thrifty", contextWindow, onEvent });
+  // Reading is dear, so that carrying soon costs more than the bill may rise by.
+  const cache = { read: 0.5, write: 1.25 };
+  const hook = createTransformContext({ marker: "en", economy: "thrifty", contextWindow, cache, onEvent });
   for (let at = 1; at < messages.length; at += 2)
     messages[at].usage = { ...REPORT, input: countTokens(await hook(messages.slice(0, at))) };
   const moves = reasons.filter((reason) => reason.startsWith("moved"));

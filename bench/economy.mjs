@@ -18,7 +18,7 @@ import { CONTEXT_WINDOW, EXAMPLE, save } from "./shared.mjs";
 /** Our settings: the schedule that recomputes, with more or less kept, and the sticky one by its economy. */
 const SWEEP = [
   ...[12, 6, 3, 1].map((keepRecentToolResults) => ({ schedule: "everyCall", keepRecentToolResults })),
-  ...[560, 340, 240, 180, 140, 90].map((economy) => ({ schedule: "sticky", economy })),
+  ...[560, 280, 230, 180, 130, 90].map((economy) => ({ schedule: "sticky", economy })),
 ];
 
 const nameOf = (settings) => Object.values(settings).join(" ");

@@ -52,7 +52,7 @@ pub struct CacheWatch {
     seen_before: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct ModelCache {
     source: Source,
     /// Tokens and dollars of input, cache reads and cache writes that were billed.
@@ -121,7 +121,7 @@ impl CacheWatch {
         let found = self.models.iter().position(|model| model.source == *call.source);
         let at = found.unwrap_or(self.models.len());
         if found.is_none() {
-            self.models.push(ModelCache::new(call.source.clone()));
+            self.models.push(ModelCache { source: call.source.clone(), ..ModelCache::default() });
         }
         let gap = self.gap_seconds(at, call.time_ms);
         self.in_use = Some(at);
@@ -144,21 +144,6 @@ fn newest(times: &[f64], now: f64) -> Option<f64> {
 }
 
 impl ModelCache {
-    fn new(source: Source) -> Self {
-        Self {
-            source,
-            billed: [(0.0, 0.0); 3],
-            is_started: false,
-            last_ms: None,
-            prompt: None,
-            length: 0,
-            is_changed: false,
-            lived: 0.0,
-            died: None,
-            writes_for_an_hour: false,
-        }
-    }
-
     /// Takes in a call that was made `gap` seconds after the last one.
     fn enter(&mut self, call: &Answered<'_>, gap: Option<f64>) {
         let usage = call.usage;

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::weights::REMOVABLE_SHARE;
+use crate::context::weights::REMOVABLE_SHARE;
 use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED};
 
 /// Prices of a provider's prompt cache, relative to input, and its time to live.

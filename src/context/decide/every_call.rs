@@ -15,9 +15,9 @@ use crate::context::request::account::{Account, Form};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::window::Window;
-use crate::context::request::layers::{Keeping, Limits, Overflow, images, shrink, thinking, tool_results};
+use crate::context::request::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::request::plan::{Layer, Plan, Reason};
-use crate::context::request::validity::{bound_within, unbound};
+use crate::context::request::validity::{bound_within, strip_bound, strip_unbound};
 use crate::tokens::estimate::Size;
 
 /// The layers over a growing transcript.
@@ -108,7 +108,7 @@ impl Schedule for EveryCall {
 
     fn unbind(&mut self, messages: Range<usize>) {
         let thinkers = bound_within(&self.account, messages);
-        strip(&mut self.account, thinkers);
+        strip_bound(&mut self.account, &thinkers);
     }
 
     fn has_edits(&self) -> bool {
@@ -158,7 +158,7 @@ impl EveryCall {
         let old = tool_results::old(account, limits);
         self.waiting.extend(old.iter().skip(self.results_done));
         self.results_done = old.len();
-        let states = states_of(account, limits, self.reports.calibration.estimate().scale);
+        let states = States::asked_for(account, limits, self.reports.calibration.estimate().scale);
         let (waiting, due): (Vec<usize>, Vec<usize>) =
             self.waiting.iter().partition(|&&index| account.is_recalled_now(index) || states.keeps(index));
         self.waiting = waiting;
@@ -198,28 +198,5 @@ impl EveryCall {
             let most = self.reports.calibration.room().unwrap_or_else(|| self.limits.most_words());
             shrink::shrink(&mut self.account, &estimate, Goals { most, ..Goals::least(budget) });
         }
-    }
-}
-
-/// The states that the host asked to keep whole.
-fn states_of(account: &Account, limits: &Limits, scale: f64) -> States {
-    if limits.keeping == Keeping::Layers {
-        States::in_account(account, limits, scale)
-    } else {
-        States::default()
-    }
-}
-
-/// Takes out the thinking that is bound to what is sent otherwise now.
-fn strip_unbound(account: &mut Account) {
-    if let Some(changed) = account.take_changed() {
-        strip(account, unbound(account, changed));
-        account.take_changed();
-    }
-}
-
-fn strip(account: &mut Account, thinkers: Vec<usize>) {
-    for index in thinkers {
-        account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
     }
 }

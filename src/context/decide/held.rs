@@ -1,30 +1,43 @@
-//! The sticky schedule's notes on a message beside its place in the account: what it shows, and what became of that.
+//! What each message shows, as positions in the index: whole, and in the form it is sent in.
 
-use super::index::Numbers;
+use std::borrow::Cow;
+
 use crate::context::request::account::{Form, Row};
 
-/// The standing of one message.
+/// The pieces of one message.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// Numbers of what it shows unedited.
-    pub numbers: Numbers,
+    /// Positions of what it shows unedited: its names in their order, then its lines in theirs.
+    pub numbers: Box<[u32]>,
     /// Of what its edited form shows.
-    pub kept: Option<Numbers>,
+    pub kept: Option<Box<[u32]>>,
     /// The call after which it came.
     pub call: u32,
 }
 
 impl Held {
-    /// Numbers of what it shows as `row` is sent.
+    /// Positions of what it shows as `row` is sent.
     #[must_use]
-    pub fn shown<'a>(&'a self, row: &'a Row) -> &'a [u32] {
+    pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {
         match row.form() {
-            Form::Whole => &self.numbers,
+            Form::Whole => Cow::Borrowed(&self.numbers),
             // Head and tail of which most is there.
-            Form::Cut(_) if 2 * row.tokens() > row.message.tokens => &self.numbers,
-            Form::Lines(_) => row.kept_lines.as_ref().map_or(&[], |kept| &kept.numbers),
-            Form::Edited | Form::Cut(_) => self.kept.as_deref().unwrap_or_default(),
-            Form::Gone => &[],
+            Form::Cut(_) if 2 * row.tokens() > row.message.tokens => Cow::Borrowed(&self.numbers),
+            Form::Lines(_) => self.of_rows(row, row.sent_rows().into_iter()).into(),
+            Form::Edited | Form::Cut(_) => Cow::Borrowed(self.kept.as_deref().unwrap_or_default()),
+            Form::Gone => Cow::default(),
         }
+    }
+
+    /// Positions of what these rows of the text of `row` show, ascending, each once.
+    #[must_use]
+    pub fn of_rows(&self, row: &Row, rows: impl Iterator<Item = usize>) -> Vec<u32> {
+        let traits = &row.message.traits;
+        let Some(layout) = &traits.layout else { return Vec::new() };
+        let places = rows.flat_map(|at| layout.places(at, traits.identifiers.len()));
+        let mut numbers: Vec<u32> = places.filter_map(|place| self.numbers.get(place)).copied().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
     }
 }

@@ -17,7 +17,6 @@ pub mod play;
 pub mod reports;
 pub mod sticky;
 pub mod verdict;
-pub mod weights;
 
 pub use conversation::Conversation;
 pub use fold::Terms;

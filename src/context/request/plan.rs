@@ -40,8 +40,6 @@ pub struct KeptLines {
     pub keeps: Box<[Keep]>,
     /// cl100k tokens of the whole message then.
     pub tokens: u32,
-    /// Identifiers and lines that are left, by the numbers of the schedule that chose.
-    pub numbers: Box<[u32]>,
 }
 
 /// One decision about one message, or about messages side by side that are dropped by one rule.

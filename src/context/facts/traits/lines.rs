@@ -159,6 +159,18 @@ impl Layout {
         self.identifiers.get(start..end(at)).unwrap_or_default()
     }
 
+    /// Positions of what the row at `at` shows among all that the message shows: its `names` names first, then its lines.
+    pub fn places(&self, at: usize, names: usize) -> impl Iterator<Item = usize> + '_ {
+        let line = self.rows.get(at).and_then(|row| Some(names + row.line? as usize));
+        self.identifiers(at).iter().map(|&place| place as usize).chain(line)
+    }
+
+    /// Returns `true` if any cut shows the row at `at`, as the host asked.
+    pub fn is_end(&self, at: usize) -> bool {
+        let Sizes { least_head, least_tail, .. } = self.sizes;
+        at < least_head as usize || at + least_tail as usize >= self.rows.len()
+    }
+
     /// Tokens of the text and of its markers.
     pub fn sizes(&self) -> Sizes {
         self.sizes

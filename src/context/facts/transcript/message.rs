@@ -149,7 +149,7 @@ impl Usage {
 }
 
 /// Who made an assistant message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Wire protocol, such as `anthropic-messages`.
     pub api: Box<str>,

@@ -73,30 +73,23 @@ impl Account {
         self.touched_before_trial = self.oldest_touched;
     }
 
-    /// Messages that were edited since the trial began, ascending.
-    pub fn tried(&self) -> Vec<usize> {
-        let mut tried: Vec<usize> = self.trial.iter().flatten().map(|(index, _)| *index).collect();
-        tried.sort_unstable();
-        tried.dedup();
-        tried
+    /// The first message that was edited since the trial began.
+    pub fn first_tried(&self) -> Option<usize> {
+        self.trial.iter().flatten().map(|(index, _)| *index).min()
     }
 
-    /// Takes back every edit since the trial began. Returns the edited messages as the trial left them.
-    pub fn end_trial(&mut self) -> Vec<(usize, Sent)> {
-        let now = |index| Some((index, Sent::of(self.rows.get(index)?)));
-        let tried = self.tried().into_iter().filter_map(now).collect();
-        for (index, sent) in self.trial.take().unwrap_or_default().into_iter().rev() {
+    /// Takes back every edit since the trial began.
+    pub fn end_trial(&mut self) {
+        let Some(edits) = self.trial.take() else { return };
+        for (index, sent) in edits.into_iter().rev() {
             self.change(index, |row| sent.put_into(row));
         }
         self.oldest_touched = self.touched_before_trial.take();
-        tried
     }
 
-    /// Sends these messages as a trial left them.
-    pub fn send_tried(&mut self, tried: &[(usize, Sent)]) {
-        for (index, sent) in tried {
-            self.change(*index, |row| sent.clone().put_into(row));
-        }
+    /// Makes every edit since the trial began one for good.
+    pub fn keep_trial(&mut self) {
+        (self.trial, self.touched_before_trial) = (None, None);
     }
 
     /// Notes the first message that is sent otherwise than in `before`, as if it had been edited now.

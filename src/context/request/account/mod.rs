@@ -9,7 +9,8 @@ mod rows;
 
 use std::collections::BTreeSet;
 
-pub use self::row::{Form, ImageSize, Mark, Row, Sent};
+use self::row::Sent;
+pub use self::row::{Form, ImageSize, Mark, Row};
 pub use self::rows::Rows;
 
 use crate::context::facts::transcript::{Body, Link, Message, Transcript};

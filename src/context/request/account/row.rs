@@ -26,7 +26,7 @@ pub type Mark = (Form, Layer, Reason);
 
 /// The way in which a message is sent.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub(super) struct Sent {
     edit: Mark,
     images_out: u32,
     kept_lines: Option<Arc<KeptLines>>,
@@ -120,6 +120,16 @@ impl Row {
             (Form::Whole | Form::Edited, _) => message.tokens,
         };
         left.saturating_sub(self.images_out as usize * message.images.tokens_saved as usize)
+    }
+
+    /// The rows of its text that are sent, in order.
+    pub fn sent_rows(&self) -> Vec<usize> {
+        let all = || self.message.traits.layout.as_ref().map_or(0, |layout| layout.rows().len() as u32);
+        let rows = match (self.form(), &self.kept_lines) {
+            (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
+            _ => std::iter::once(0..all()).collect(),
+        };
+        rows.into_iter().flatten().map(|at| at as usize).collect()
     }
 
     /// Its images that are left out.

@@ -6,9 +6,7 @@ use std::collections::HashSet;
 use super::{Keeping, Limits};
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::Account;
-
-/// Share of the window that all kept states may take.
-const KEPT_SHARE: f64 = 0.1;
+use crate::context::weights::KEPT_SHARE;
 
 /// A state that stays whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +75,12 @@ impl States {
             Some((index, row.group, row.call))
         });
         Self::of(results, |index| account.message(index), limits, scale)
+    }
+
+    /// The states that the documented layers keep: only where the host asked for it.
+    pub fn asked_for(account: &Account, limits: &Limits, scale: f64) -> Self {
+        let is_asked = limits.keeping == Keeping::Layers;
+        if is_asked { Self::in_account(account, limits, scale) } else { Self::default() }
     }
 
     /// Returns `true` if the message at `index` stays whole.

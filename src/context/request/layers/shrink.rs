@@ -8,10 +8,8 @@ use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::plan::{Layer, Reason};
+use crate::context::weights::OLDER_SHARE;
 use crate::tokens::estimate::{Estimate, Size};
-
-/// Part of the room that older results share where the last group alone could fill it.
-pub const OLDER_SHARE: f64 = 0.15;
 
 /// Sizes that a request is brought down to, in provider tokens.
 #[derive(Clone, Copy, Debug)]

@@ -10,3 +10,9 @@ pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
     let results = account.results();
     results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()
 }
+
+/// Returns `true` if the result at `index` has a shorter form, and was not read back in the open turn.
+pub fn is_shortenable(account: &Account, index: usize) -> bool {
+    let result = account.message(index).and_then(|message| message.tool_result());
+    result.is_some_and(|result| result.shortened.is_some()) && !account.is_recalled_now(index)
+}

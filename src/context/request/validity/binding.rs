@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::context::facts::transcript::{Assistant, Source};
 use crate::context::request::account::{Account, Form};
+use crate::context::request::plan::{Layer, Reason};
 
 /// The Claude models that check this, by name and the first version that does.
 const BOUND_SINCE: [(&str, Version); 5] = [
@@ -62,6 +63,21 @@ pub fn bound_within(account: &Account, messages: Range<usize>) -> Vec<usize> {
 pub fn bound_among(account: &Account, indices: &[usize]) -> Vec<usize> {
     let bound = bound_thinkers(account, indices.iter().copied());
     bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
+}
+
+/// Strips the thinking of these messages: it is bound to what no longer stands before it.
+pub fn strip_bound(account: &mut Account, thinkers: &[usize]) {
+    for &index in thinkers {
+        account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
+    }
+}
+
+/// Strips the thinking that is bound to what is sent otherwise since this was last asked.
+pub fn strip_unbound(account: &mut Account) {
+    if let Some(changed) = account.take_changed() {
+        strip_bound(account, &unbound(account, changed));
+        account.take_changed();
+    }
 }
 
 /// Returns `true` if the open turn holds thinking that a change of anything before it would cost.

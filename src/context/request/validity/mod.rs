@@ -8,7 +8,9 @@ mod binding;
 mod check;
 mod repair;
 
-pub use binding::{binds_thinking, bound_among, bound_within, holds_turn, unbound};
+pub use binding::{
+    binds_thinking, bound_among, bound_within, holds_turn, strip_bound, strip_unbound, unbound,
+};
 pub use check::{Problem, check};
 pub use repair::{Mend, Repair, repair};
 

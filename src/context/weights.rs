@@ -27,30 +27,20 @@ impl Forgetting {
 pub const NEW_NAME: Forgetting = Forgetting { worth: 0.307, half_life: 16.0 };
 /// A name that the model has used once. It rises with the square root of its uses.
 pub const USED_NAME: Forgetting = Forgetting { worth: 0.122, half_life: 30.0 };
-/// A line of a file that the model wrote, alone. It falls with the fourth root of the lines beside it: an exponent of 0.3 was
-/// fitted.
-pub const OWN_LINE: Forgetting = Forgetting { worth: 0.922, half_life: 9.0 };
-/// A line of a file that the model read, alone, where all edits are made from memory. It falls with the lines beside it, too. Its
-/// age runs from the first edit of anything after it was read: an agent that reads thirty files and then edits them remembers
-/// the first as well as the last.
-pub const READ_LINE: Forgetting = Forgetting { worth: 2.58, half_life: 18.0 };
+/// A line of a file that the model wrote, for the edits that quote it.
+pub const OWN_LINE: Forgetting = Forgetting { worth: 0.307, half_life: 9.0 };
+/// A line of a file that the model read. Its age runs from the first edit of anything after it was read: an agent that reads
+/// thirty files and then edits them remembers the first as well as the last.
+pub const READ_LINE: Forgetting = Forgetting { worth: 0.3, half_life: 18.0 };
+/// Calls without an edit after which the next quote of a line that was read is half as near: what an agent reads that changes
+/// nothing grows old, too.
+pub const EDITING_HALF_LIFE: f64 = 30.0;
 /// A UTF-16 code unit of a line that the model wrote, for the answers that copy it.
 pub const WRITTEN_UNIT: Forgetting = Forgetting { worth: 0.000_753, half_life: 70.0 };
 /// A UTF-16 code unit of any other line, for the answers that copy it.
 pub const SHOWN_UNIT: Forgetting = Forgetting { worth: 0.000_377, half_life: 12.0 };
 /// The agent's sight of one of its own calls: what it did, and in which order.
 pub const OWN_CALL: f64 = 0.714;
-
-// Signs that a session gives of how its agent edits.
-
-/// Calls after which what was shown is had from memory.
-pub const FAR: u32 = 8;
-/// Before any edit, this share of them is taken to be made from memory.
-pub const USUAL_FROM_MEMORY: f64 = 0.25;
-/// Edits of the session's own that count as much as the usual share.
-pub const USUAL_EDITS: f64 = 4.0;
-/// Calls without an edit after which the next one is half as near: what an agent reads that changes nothing grows old, too.
-pub const EDITING_HALF_LIFE: f64 = 30.0;
 
 // When to move, and how far.
 
@@ -60,17 +50,21 @@ pub const LEAST_CONTEXT: f64 = 25_000.0;
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 pub const REMOVABLE_SHARE: f64 = 0.3;
+/// Share of the bill without the hook by which the bill with it may exceed that, whenever the session ends.
+pub const MOST_ABOVE: f64 = 0.05;
 /// The low water: share of a limit's room beside prompt and tools that a batch at it leaves at most. A fuller context would be
 /// back after a few calls.
 pub const LOW_WATER: f64 = 0.5;
 /// The same share of the budget where people's words have to go: every cut of them rewrites all that is left.
 pub const WORDS_WATER: f64 = 0.3;
+/// Part of the room that older results share where the last group alone could fill it.
+pub const OLDER_SHARE: f64 = 0.15;
+/// Share of the window that all states which stay whole may take.
+pub const KEPT_SHARE: f64 = 0.1;
 /// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.
 pub const FULL_SHARE: f64 = 0.95;
 /// Share of a limit that a batch must leave free to make room for several calls, and by which a context grows before a batch
 /// that could not is worked out again.
 pub const GROWTH_SHARE: f64 = 0.1;
-/// The price rises by this factor from one pass to the next where a limit demands more.
+/// The price rises by this factor from one pass to the next where a limit demands more, up to a whole use for a token.
 pub const PRICE_STEP: f64 = 1.5;
-/// Passes at a finite price before anything goes.
-pub const PRICE_STEPS: i32 = 14;

@@ -1,0 +1,184 @@
+//! The ladder down from each message: thinking goes, a result is cut by line, then only its marker line stays, and last the
+//! call goes with its results.
+//!
+//! One pass from the oldest message to the newest takes every step that loses less than the price for each token it saves. A
+//! step loses the expected later uses of what nothing else in view shows.
+
+use crate::context::decide::held::Held;
+use crate::context::decide::index::View;
+use crate::context::decide::line_cuts;
+use crate::context::facts::traits::lines::Layout;
+use crate::context::facts::transcript::Body;
+use crate::context::request::account::{Account, Form};
+use crate::context::request::layers::keep::States;
+use crate::context::request::layers::{tool_results, window};
+use crate::context::request::plan::{Layer, Reason};
+use crate::context::weights::{OWN_CALL, PRICE_STEP};
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
+
+/// Positions from which on a batch spares what is new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newest {
+    /// No message is dropped.
+    pub(super) messages: usize,
+    /// No result is cut.
+    pub(super) results: usize,
+}
+
+/// A batch that is worked out.
+pub(super) struct Ladder<'a> {
+    pub(super) account: &'a mut Account,
+    pub(super) held: &'a [Held],
+    pub(super) view: View<'a>,
+    pub(super) estimate: Estimate,
+    pub(super) newest: Newest,
+    /// Messages that may lose their thinking, ascending.
+    pub(super) thinking: Vec<usize>,
+    /// What stays whole unless a limit demands more.
+    pub(super) states: States,
+    /// Provider tokens that each step leaves at least.
+    pub(super) least: f64,
+}
+
+impl Ladder<'_> {
+    /// Takes steps at ever higher prices until at most `most` provider tokens are left, or nothing may go.
+    pub(super) fn go_down_to(&mut self, most: f64, price: f64) {
+        let raised = std::iter::successors(Some(price), |price| Some(price * PRICE_STEP));
+        for price in raised.take_while(|price| *price < 1.0).chain([f64::INFINITY]) {
+            self.pass(price, most);
+        }
+    }
+
+    /// Takes each step that loses at most `price` for each provider token it saves, the oldest group first, as long as more
+    /// than `most` provider tokens are left.
+    pub(super) fn pass(&mut self, price: f64, most: f64) {
+        let price = price * self.estimate.scale;
+        let starts = self.account.live_before(self.newest.messages.max(self.newest.results));
+        let opens = |&index: &usize| self.account.row(index).is_some_and(|row| row.group == index);
+        for start in starts.filter(opens).collect::<Vec<_>>() {
+            let group: Vec<usize> = self.account.group(start).collect();
+            // The host's own head and tail are shown once before they go, unless a limit demands more.
+            let may_go = most.is_finite() || !group.iter().any(|&index| self.shows_ends(index));
+            for &index in &group {
+                if self.tokens() <= most {
+                    return;
+                }
+                if self.may_be_cut(index, price) {
+                    self.step_down(index, price);
+                }
+            }
+            if may_go && self.tokens() > most && self.may_drop(start, price) {
+                self.drop_group(start, &group, price);
+            }
+        }
+    }
+
+    /// Provider tokens of what is sent.
+    fn tokens(&self) -> f64 {
+        self.estimate.tokens(self.account.sent())
+    }
+
+    /// Returns `true` of a result that is whole and of which the host named the least to show.
+    fn shows_ends(&self, index: usize) -> bool {
+        self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
+            let sizes = row.message.traits.layout.as_ref().map(Layout::sizes);
+            sizes.is_some_and(|sizes| sizes.least_head + sizes.least_tail > 0)
+        })
+    }
+
+    /// Returns `true` of an old result and of old thinking. A limit, where tokens have any price, outranks what is kept.
+    fn may_be_cut(&self, index: usize, price: f64) -> bool {
+        let is_old = index < self.newest.results && tool_results::is_shortenable(self.account, index);
+        (is_old || self.thinking.binary_search(&index).is_ok())
+            && (price.is_infinite() || !self.states.keeps(index))
+    }
+
+    /// Takes a message one rung down, to the lines that are worth their tokens or to its edited form, if that loses at most
+    /// `price` for each token that it saves.
+    fn step_down(&mut self, index: usize, price: f64) {
+        let Some((row, held)) = self.account.row(index).zip(self.held.get(index)) else { return };
+        let is_laid_out = row.message.traits.layout.is_some();
+        let lines = match row.form() {
+            Form::Whole | Form::Cut(_) if !is_laid_out => None,
+            Form::Whole | Form::Cut(_) | Form::Lines(_) if is_laid_out => {
+                let Some(lines) = line_cuts::choose(row, held, &self.view, price) else { return };
+                Some(lines)
+            }
+            _ => return,
+        };
+        let form = lines.as_ref().map_or(Form::Edited, |lines| Form::Lines(lines.tokens));
+        let Some(saved) = row.tokens().checked_sub(row.tokens_as(form)).filter(|&saved| saved > 0) else {
+            return;
+        };
+        let left = match &lines {
+            Some(lines) => held.of_rows(row, lines.rows.iter().cloned().flatten().map(|at| at as usize)),
+            None => held.kept.as_deref().unwrap_or_default().to_vec(),
+        };
+        let before = held.shown(row);
+        let mut gone = before.to_vec();
+        gone.retain(|number| !left.contains(number));
+        if self.view.loss_of_all(gone) > price * saved as f64 || self.undershoots(saved as f64) {
+            return;
+        }
+        self.view.hide(&before);
+        self.view.show(&left);
+        let (layer, reason) = match row.message.assistant() {
+            Some(_) => (Layer::Thinking, Reason::OldThinking),
+            None => (Layer::ToolResults, self.reason(&[index])),
+        };
+        match lines {
+            Some(lines) => self.account.keep_lines(index, lines, layer, reason),
+            None => self.account.set(index, form, layer, reason),
+        }
+    }
+
+    /// Returns `true` if a step that saves so many cl100k tokens would leave room unused.
+    fn undershoots(&self, saved: f64) -> bool {
+        self.tokens() - self.estimate.scale * saved < self.least
+    }
+
+    /// Returns `true` if a batch may drop the group that opens at `start`.
+    ///
+    /// An app's words in the open turn stay: pi sends them as the user's words, and where those end the steps begin
+    /// that Gemini 3 wants signed. Without it, calls of another model would be among them.
+    fn may_drop(&self, start: usize, price: f64) -> bool {
+        let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
+            Body::Assistant(_) => true,
+            Body::Custom | Body::Other => self.account.last_user().is_some_and(|last| start < last),
+            _ => false,
+        });
+        let is_excluded = |index| {
+            let result = self.account.message(index).and_then(|message| message.tool_result());
+            result.is_some_and(|result| result.is_excluded)
+        };
+        (1..self.newest.messages).contains(&start)
+            && is_of_kind
+            && (price.is_infinite() || !self.states.keeps_group(start))
+            && window::is_droppable(self.account, start)
+            && !self.account.group(start).any(is_excluded)
+    }
+
+    /// Drops a group if that loses at most `price` for each token that it saves: what it shows, and that the agent sees what it
+    /// did, if nothing newer has replaced that.
+    fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
+        let rows = || group.iter().filter_map(|&index| self.account.row(index).zip(self.held.get(index)));
+        let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
+        let shown: Vec<u32> = rows().flat_map(|(row, held)| held.shown(row).into_owned()).collect();
+        let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
+        let own = if self.states.older.contains(&start) { 0.0 } else { OWN_CALL * calls as f64 };
+        if self.view.loss_of_all(shown.clone()) + own > price * saved || self.undershoots(saved) {
+            return;
+        }
+        let reason = self.reason(group.get(1..).unwrap_or_default());
+        self.view.hide(&shown);
+        self.account.drop_group(start, Layer::Window, reason);
+    }
+
+    /// The rule by which these results go: nothing refers to any of them, or they are the least useful.
+    fn reason(&self, results: &[usize]) -> Reason {
+        let mut results = results.iter().filter_map(|&index| self.held.get(index)).peekable();
+        let is_unused = results.peek().is_some()
+            && !results.any(|held| self.view.index().is_used_since(held.call, &held.numbers));
+        if is_unused { Reason::NeverUsed } else { Reason::LeastUseful }
+    }
+}
