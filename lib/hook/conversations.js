@@ -59,7 +59,11 @@ class Conversations {
     this.#held = this.#held.filter((of) => of !== conversation);
     if (!isOwn) this.#held = [...this.#held.slice(1 - MOST_COPIED), conversation];
     if (conversation.isCut) this.#cut.push(conversation);
-    if (this.#cut.length > MOST_CUT) this.forget(this.#cut.shift());
+    if (this.#cut.length > MOST_CUT) {
+      const oldest = this.#cut.shift();
+      this.forget(oldest);
+      oldest.free();
+    }
     if (this.#recent.at(-1)?.deref() === conversation) return;
     const others = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [...others.slice(1 - MOST), new WeakRef(conversation)];

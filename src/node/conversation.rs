@@ -20,7 +20,7 @@ use super::read::Batch;
 use super::wire::{Answer, Last, answer};
 use crate::cancel::Cancel;
 use crate::context::decide::economy::Prices;
-use crate::context::decide::{self, Decision, Terms};
+use crate::context::decide::{self, Decision, Mode, Terms};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
 use crate::context::request::layers::Limits;
@@ -120,8 +120,7 @@ impl Conversation {
     pub fn new(options: String, lessons: Option<&Lessons>) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
-            let conversation = decide::Conversation::new(options.schedule);
-            let state = State { conversation, ahead: Vec::new(), sent: None };
+            let state = State::new(options.schedule);
             let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
             Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
         })
@@ -214,6 +213,15 @@ impl Conversation {
         })
     }
 
+    /// Frees its memory: the collector of JavaScript does not see it. Nothing is asked of it any more.
+    #[napi]
+    pub fn free(&self) -> Result<()> {
+        guarded(|| {
+            *self.state.lock() = State::new(self.options.schedule);
+            Ok(())
+        })
+    }
+
     /// Tokens of each message, as they were measured for the last plan.
     #[napi]
     pub fn tokens(&self) -> Result<Vec<u32>> {
@@ -233,6 +241,10 @@ impl Options {
 }
 
 impl State {
+    fn new(schedule: Mode) -> Self {
+        Self { conversation: decide::Conversation::new(schedule), ahead: Vec::new(), sent: None }
+    }
+
     /// Takes in the change of a call, of which these messages were read last.
     fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<Change> {
         let Splice { cut, at, removed, inserted, added } = call.splice;

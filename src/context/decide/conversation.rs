@@ -22,7 +22,8 @@ use crate::tokens::estimate::Size;
 pub struct Conversation {
     mode: Mode,
     transcript: Transcript,
-    fold: Option<Fold>,
+    /// Shared with a fork until either of them is planned: a copy of it is made on a worker.
+    fold: Option<Arc<Fold>>,
     /// True if a call was made by what the fold decided.
     has_lived: bool,
     /// Position of the first message that may not be the one the fold took in there.
@@ -89,7 +90,7 @@ impl Conversation {
     /// learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
         let Self { mode, transcript, has_lived, calls, .. } = self;
-        let mut fold = self.fold.take();
+        let mut fold = self.fold.take().map(Arc::unwrap_or_clone);
         *has_lived &= fold.is_some();
         let changed = std::mem::replace(&mut self.changed, usize::MAX);
         let mut unbound = 0..0;
@@ -145,7 +146,7 @@ impl Conversation {
         calls.push(call);
         calls.drain(..calls.len().saturating_sub(CALLS));
         fault::step();
-        self.fold = Some(fold);
+        self.fold = Some(Arc::new(fold));
         Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits }
     }
 
@@ -155,7 +156,7 @@ impl Conversation {
             lessons.withdraw(call);
         }
         if let Some(fold) = &mut self.fold {
-            fold.schedule().withdraw();
+            Arc::make_mut(fold).schedule().withdraw();
         }
     }
 }
