@@ -150,7 +150,7 @@ class Conversation {
 
   /** True if its newest messages stand in `list`: the same objects, or copies with an answer among them. */
   isLeftIn(list) {
-    const { kept, end, cut } = this.#keptIn(list, 0, this.target);
+    const { kept, end, cut } = keptIn(list, 0, this.target);
     const isOwn = kept > 0 && this.target.at(-1 - cut) === list[end - 1];
     return isOwn || list.slice(end - kept, end).some(isAnswer);
   }
@@ -165,12 +165,14 @@ class Conversation {
     let beginning = 0;
     while (beginning < end - count && isSameMessage(old[beginning], list[beginning])) beginning += 1;
     if (beginning === end - count && end === knownEnd) beginning = end;
-    const { first: at, last } = this.#changedInPlace(beginning);
+    const changed = this.#changedInPlace();
+    const [at, last] = [Math.min(beginning, ...changed), Math.max(-1, ...changed)];
     let splice = { at, removed: 0, inserted: 0, cut: 0, added: list.length - old.length };
     let isCopied =
       count > own || old.slice(0, Math.min(at, end - count)).some((message, i) => message !== list[i]);
     if (beginning < old.length) {
-      const { kept, end, cut } = this.#keptIn(list, at, old);
+      const { kept: same, end, cut } = keptIn(list, at, old);
+      const kept = Math.max(0, Math.min(same, old.length - cut - 1 - last));
       for (let i = 1; i <= kept; i += 1) isCopied ||= old[old.length - cut - i] !== list[end - i];
       const [removed, inserted] = [old.length - cut - kept - at, end - kept - at];
       splice = { at, removed, inserted, cut, added: list.length - end };
@@ -179,42 +181,21 @@ class Conversation {
     return { ...splice, isChanged, isCopied };
   }
 
-  /** The number of `old`'s messages from `first` on that stand in `list` side by side up to `end`, where `old` has `cut` more. */
-  #keptIn(list, first, old) {
-    for (let cut = 0; cut < Math.min(NEWEST, old.length - first); cut += 1) {
-      for (let end = list.length; end > Math.max(first, list.length - NEW_MESSAGES); end -= 1) {
-        const kept = this.#runBack(old, old.length - cut, list, end, first);
-        if (kept > 0) return { kept, end, cut };
-      }
-    }
-    return { kept: 0, end: list.length, cut: 0 };
-  }
-
-  /** The number of messages before `oldEnd` of `old` that are those before `end` of `list`, none before `first`. */
-  #runBack(old, oldEnd, list, end, first) {
-    const most = Math.min(oldEnd, end) - first;
-    const isKept = (from, to) =>
-      isSameMessage(old[from], list[to]) && !(old === this.#list && this.#isChanged(from));
-    let kept = 0;
-    while (kept < most && isKept(oldEnd - 1 - kept, end - 1 - kept)) kept += 1;
-    return kept;
-  }
-
   /** True if the host changed the message at `index` in place since it was read. */
   #isChanged(index) {
     const values = this.#values[index];
     return values !== undefined && isStale(values, this.#list[index]);
   }
 
-  /** The first and the last of those among the first `shared` messages that were changed in place, as far as they are looked at now. */
-  #changedInPlace(shared) {
-    const newest = Math.max(0, shared - WATCHED_NEWEST);
+  /** The messages that were changed in place, as far as they are looked at now. */
+  #changedInPlace() {
+    const { length } = this.#list;
+    const newest = Math.max(0, length - WATCHED_NEWEST);
     const older = this.#watchFrom < newest ? this.#watchFrom : 0;
     this.#watchFrom = Math.min(newest, older + WATCHED_OLDER);
     const edited = this.#last?.plan.edited.filter((index) => index < newest) ?? [];
-    const looked = [...range(older, this.#watchFrom), ...edited, ...range(newest, shared)];
-    const changed = looked.filter((index) => this.#isChanged(index));
-    return { first: Math.min(shared, ...changed), last: Math.max(-1, ...changed) };
+    const looked = [...range(older, this.#watchFrom), ...edited, ...range(newest, length)];
+    return looked.filter((index) => this.#isChanged(index));
   }
 
   /** Takes in the values of the new messages of a change. */
@@ -259,6 +240,19 @@ class Conversation {
     batch.add(message ?? {}, this.#reader.marker, isMessage ? this.#reader.protects : undefined);
     return values;
   }
+}
+
+/** The number of messages of `old` from `first` on that stand in `list` side by side up to `end`, where `old` has `cut` more. */
+function keptIn(list, first, old) {
+  for (let cut = 0; cut < Math.min(NEWEST, old.length - first); cut += 1) {
+    for (let end = list.length; end > Math.max(first, list.length - NEW_MESSAGES); end -= 1) {
+      const most = Math.min(old.length - cut, end) - first;
+      let kept = 0;
+      while (kept < most && isSameMessage(old[old.length - cut - 1 - kept], list[end - 1 - kept])) kept += 1;
+      if (kept > 0) return { kept, end, cut };
+    }
+  }
+  return { kept: 0, end: list.length, cut: 0 };
 }
 
 const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);

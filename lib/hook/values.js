@@ -113,6 +113,8 @@ const isAnswer = (message) => message?.role === "assistant";
 
 /** True if a message is another one or a copy of it. What was reported of an answer may come late. */
 function isSameMessage(known, message) {
+  // `===` would look into each message, which lie all over memory.
+  if (Object.is(known, message)) return known !== undefined;
   if (known === undefined || known?.role !== message?.role) return false;
   if (isCopy(known, message)) return true;
   if (!isAnswer(known)) return false;
@@ -123,7 +125,6 @@ function isSameMessage(known, message) {
 function identicalRun(known, j, list, i) {
   const most = Math.min(known.length - j, list.length - i);
   let run = 0;
-  // `===` would look into each message, which lie all over memory.
   while (run < most && Object.is(known[j + run], list[i + run])) run += 1;
   return run;
 }
