@@ -188,3 +188,42 @@ impl Heap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::pairs::Merge;
+
+    /// Merges of three letters and of what they make, in any order.
+    fn pairs(merges: &[(usize, usize)]) -> Pairs {
+        let mut known = vec![u32::from(b'a'), u32::from(b'b'), u32::from(b'c')];
+        let (mut joints, mut found) = (Vec::new(), Vec::new());
+        for (rank, &(left, right)) in (0..).zip(merges) {
+            let (left, right) = (known[left % known.len()], known[right % known.len()]);
+            let joint = 256 + rank;
+            known.push(joint);
+            joints.push(joint);
+            found.push(Merge { left, right, rank });
+        }
+        let bytes: [u32; 256] = std::array::from_fn(|byte| byte as u32);
+        Pairs::new(Box::new(bytes), joints, found.len(), found.into_iter())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn windows_give_what_one_merge_of_all_gives(
+            merges in vec((0usize..30, 0usize..30), 1..40),
+            parts in vec(("[abc]{1,9}", 1usize..40), 1..9),
+        ) {
+            let pairs = pairs(&merges);
+            let piece: String = parts.iter().map(|(part, times)| part.repeat(*times)).collect();
+            let mut scratch = Scratch::default();
+            scratch.merge_windows(&pairs, piece.as_bytes());
+            let whole: Vec<Placed> = Heap::default().merge(&pairs, piece.as_bytes()).collect();
+            prop_assert_eq!(scratch.row, whole);
+        }
+    }
+}
