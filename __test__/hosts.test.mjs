@@ -106,15 +106,21 @@ test("a message that cannot be read spoils its own call only", async () => {
   assert.equal(sent.length, (await tight()(messages)).length);
 });
 
-test("100 calls at once on one hook, over shared and own messages", async () => {
+test("100 agents at once on one hook, each step by step, some over shared messages: each as alone", async () => {
   const events = [];
-  const hook = tight({ onEvent: (event) => event.type === "failed" && events.push(event) });
+  const onEvent = (event) => event.type === "failed" && events.push(event);
+  const hook = tight({ calibrate: false, onEvent });
   const shared = long(7);
-  const expected = await tight()(shared);
-  const calls = Array.from({ length: 100 }, (_, i) => hook(i % 2 === 0 ? shared : long(i)));
-  for (const [i, sent] of (await Promise.all(calls)).entries()) {
-    if (i % 2 === 0) assert.deepEqual(sent, expected);
-    assert.deepEqual(validate(sent), []);
+  const own = (i) => conversation(i, { length: 300, mark: `agent-${i}-` });
+  const lists = Array.from({ length: 100 }, (_, i) => (i % 4 === 0 ? shared : own(i)));
+  for (const end of [150, 151, 230, Number.POSITIVE_INFINITY]) {
+    const calls = lists.map((list) => hook(list.slice(0, end)));
+    for (const [i, sent] of (await Promise.all(calls)).entries()) {
+      if (end > 230) assert.deepEqual(validate(sent), []);
+      if (i % 8 > 1) continue;
+      const alone = await tight({ calibrate: false })(lists[i].slice(0, end));
+      assert.deepEqual(sent, alone, `agent ${i}, ${end} messages`);
+    }
   }
   assert.deepEqual(events, []);
 });
