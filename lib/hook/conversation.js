@@ -148,11 +148,12 @@ class Conversation {
     return this.#made[index]?.text;
   }
 
-  /** True if its newest messages stand in `list`: the same objects, or copies with an answer among them. */
-  isLeftIn(list) {
-    const { kept, end, cut } = keptIn(list, 0, this.target);
+  /** The place of its newest messages in `list`: the same objects, or copies with an answer among them. Undefined without any. */
+  leftIn(list) {
+    const left = keptIn(list, 0, this.target);
+    const { kept, end, cut } = left;
     const isOwn = kept > 0 && this.target.at(-1 - cut) === list[end - 1];
-    return isOwn || list.slice(end - kept, end).some(isAnswer);
+    return isOwn || list.slice(end - kept, end).some(isAnswer) ? { ...left, conversation: this } : undefined;
   }
 
   /**

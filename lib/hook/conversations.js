@@ -25,15 +25,17 @@ class Conversations {
 
   /**
    * The conversation that `list` continues, and what they share: `isAnswered` if a model answered in that, `leavesAnswer` if the
-   * newest answer is not in the list. Without a shared beginning it is the latest conversation whose newest messages stand in the
-   * list: its beginning was cut or compacted. Undefined if there is none.
+   * newest answer is not in the list. Without a shared beginning it is the conversation whose newest messages stand nearest to the
+   * end of the list: its beginning was cut or compacted. Undefined if there is none.
    */
   find(list) {
     const alive = this.#alive().reverse();
     const { conversation, ...shared } = alive.map((one) => sharedWith(one, list)).reduce(better, NOTHING);
     if (conversation === undefined) {
-      const left = alive.find((one) => one.isLeftIn(list)) ?? this.#compacted(list);
-      return left && { conversation: left, isCut: true };
+      // Of several branches it is the one with the fewest messages less.
+      const left = alive.flatMap((one) => one.leftIn(list) ?? []).sort(byFewestNew);
+      const next = left[0]?.conversation ?? this.#compacted(list);
+      return next && { conversation: next, isCut: true };
     }
     this.#cut = this.#cut.filter((one) => one !== conversation);
     conversation.isCut = false;
@@ -91,6 +93,8 @@ function opensWithSummary(list) {
 function newestIn(list) {
   return list.findLast((message) => typeof message === "object" && message !== null);
 }
+
+const byFewestNew = (one, other) => other.end - one.end || one.cut - other.cut || other.kept - one.kept;
 
 const NOTHING = { own: 0, count: 0 };
 
