@@ -22,7 +22,6 @@ const kind = (name) => name.split(", ")[0];
 const state = (name) => name.split(", ")[1];
 const own = (name) => (/result|user/.test(name) ? kind(name) : "own");
 const whole = (name) => name;
-const since = (name) => name.replace(/, (?:up to|more).*/, "");
 const TABLES = [
   ["Spans of 24 characters (every 12) per 1000 tokens", "spans", kind, 1000],
   ["The same, by earlier uses", "spans", whole, 1000],
@@ -30,9 +29,7 @@ const TABLES = [
   ["Uses per name of 8 characters or more", "names", state, 1],
   ["The same, by look", "names", whole, 1],
   ["Quotes in edits per line", "lines", kind, 1],
-  ["The same, by lines that came along", "lines", whole, 1],
-  ["Quotes per line that was read, from the first edit after that on", "memory", since, 1],
-  ["The same, by the share of edits made from memory", "memory", whole, 1],
+  ["Quotes per line that was read, from the first edit after that on", "memory", whole, 1],
 ];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" } } });

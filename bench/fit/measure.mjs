@@ -10,17 +10,6 @@ import { Shown } from "./shown.mjs";
 /** A name is long above so many characters, as the engine sees it. */
 const LONG_NAME = 20;
 const USES = ["new", "used once", "used more"];
-/** Upper bounds of the lines that were brought along with one. */
-const COMPANY = { "of 30 or fewer": 30, "of 31 to 150": 150, "of more": Number.POSITIVE_INFINITY };
-
-/** An edit is made from memory if it replaces what was shown so many calls before. */
-const FAR = 8;
-/** Upper bounds of the share of edits that are. */
-const FROM_MEMORY = {
-  "up to 0.15 from memory": 0.15,
-  "up to 0.3": 0.3,
-  more: Number.POSITIVE_INFINITY,
-};
 
 /** Counts by class of a session of at most `maxCalls` answers: `{ calls, spans, names, lines, memory }`. */
 export function measure(messages, maxCalls = 400) {
@@ -100,7 +89,7 @@ class Names {
   }
 }
 
-/** Lines that edits must quote, by who brought them and how many along with them; what an edit replaces is gone. */
+/** Lines that edits must quote, by who brought them; what an edit replaces is gone. */
 class Lines {
   shown = new Shown();
 
@@ -113,37 +102,22 @@ class Lines {
     for (const piece of pieces) {
       const changes = changesIn([piece]).map((change) => change.new);
       const given = piece.call === undefined ? [piece.text] : stringsIn(piece.call.arguments);
-      for (const text of changes.length > 0 ? changes : given) this.#bring(text, piece.kind, now);
+      for (const line of linesOf(...(changes.length > 0 ? changes : given)))
+        this.shown.show(line, piece.kind, { now });
     }
-  }
-
-  #bring(text, kind, now) {
-    const lines = linesOf(text);
-    const [company] = Object.entries(COMPANY).find(([, most]) => lines.size <= most);
-    for (const line of lines) this.shown.show(line, `${kind}, ${company}`, { now });
   }
 }
 
-/**
- * Lines of read results that edits must quote: by whether anything was edited since, their age counting from the first such
- * edit; and by how many edits of the session replaced what was shown at least `FAR` calls before.
- */
+/** Lines of read results that edits must quote, by whether anything was edited since: their age counts from the first such edit. */
 class Memory {
   shown = new Shown();
-  #since = new Map();
   #unedited = new Set();
-  #edits = 0;
-  #fromMemory = 0;
 
   answer(_, pieces, now) {
     const changes = changesIn(pieces);
     if (changes.length === 0) return;
-    const quoted = quote(this.shown, changes, now);
-    this.#edits += 1;
-    const isFar = (line) => now - (this.#since.get(line) ?? now) >= FAR;
-    if ([...quoted].some(isFar)) this.#fromMemory += 1;
-    for (const line of quoted) this.#unedited.delete(line);
-    for (const line of this.#unedited) this.shown.show(line, this.#nameOf("edited since"), { now: now + 1 });
+    for (const line of quote(this.shown, changes, now)) this.#unedited.delete(line);
+    for (const line of this.#unedited) this.shown.show(line, "read result, edited since", { now: now + 1 });
     this.#unedited.clear();
     for (const line of linesOf(...changes.map((change) => change.new))) this.shown.hide(line, now + 1);
   }
@@ -151,16 +125,9 @@ class Memory {
   show(pieces, now) {
     const read = pieces.filter(({ kind }) => kind === "read result").map(({ text }) => text);
     for (const line of linesOf(...read)) {
-      this.#since.set(line, now);
       this.#unedited.add(line);
-      this.shown.show(line, this.#nameOf("not edited since"), { now });
+      this.shown.show(line, "read result, not edited since", { now });
     }
-  }
-
-  #nameOf(since) {
-    const share = (this.#fromMemory + 1) / (this.#edits + 4);
-    const [of] = Object.entries(FROM_MEMORY).find(([, most]) => share <= most);
-    return `read result, ${since}, ${of}`;
   }
 }
 
