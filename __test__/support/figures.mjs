@@ -74,6 +74,19 @@ const MARKED = {
     const { dollars, toolRecall, userText } = found;
     return `$${dollars.breakpoint.toFixed(2)} (${percent(toolRecall)}; ${percent(userText)})`;
   },
+  /** A table under this header: our settings and the others over the same sessions, the cheapest first. */
+  curve(header) {
+    const { rows, sweep } = results("economy-public-uncompacted.json");
+    const isShown = ({ session, policy }) => session === "all" && !/everyCall|^sticky, /.test(policy);
+    const shown = [...rows, ...sweep].filter(isShown);
+    const lines = shown
+      .toSorted((a, b) => a.dollarsWithRereads - b.dollarsWithRereads)
+      .map(({ policy, dollarsWithRereads, recall, toolRecall, userText, blindEdits }) => {
+        const shares = [recall, toolRecall, userText, blindEdits].map(percent);
+        return `| ${[policy.replace("sticky", "economy"), dollarsWithRereads.toFixed(2), ...shares].join(" | ")} |\n`;
+      });
+    return table(header, lines);
+  },
   /** Megabytes per second of a counter, or how soon it has counted for the first time. */
   tokens(words) {
     const [counter, what] = words.split(" ");
