@@ -64,7 +64,7 @@ pub const KEPT_SHARE: f64 = 0.1;
 /// Tokens of a limit's room beside prompt and tools at which a batch at it prices a token as any other batch does. In less room
 /// what stays makes the next rewrite come sooner: the price rises with the square root of the shortage. Swept at 8k, 16k and 32k
 /// on 34 stretches.
-pub const AMPLE_ROOM: f64 = 100_000.0;
+pub const AMPLE_ROOM: f64 = 60_000.0;
 /// Calls by which each new question ages everything before it, in a batch at a limit. Swept with the room.
 pub const QUESTION_AGE: f64 = 8.0;
 /// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.
