@@ -230,10 +230,12 @@ function isObject(value) {
   return typeof value === "object" && value !== null;
 }
 
-const lengthOf = ({ content }) =>
-  typeof content === "string"
-    ? content.length
-    : content.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
+/** Characters of a message's text, an image taken for more than any line that stands for it. */
+function lengthOf({ content }) {
+  if (typeof content === "string") return content.length;
+  const lengths = content.map(({ type, text }) => (type === "image" ? 100 : (text?.length ?? 0)));
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
 
 function apiOf(messages) {
   return messages.findLast((message) => message?.role === "assistant")?.api;
