@@ -5,7 +5,7 @@
 
 use super::{
     cache::{self, LONG, PieceCache, SHORT},
-    ends::{Ends, Scanner},
+    ends::{Ends, Scanner, cut},
     merge::Scratch,
     spans::{self, SeenTexts},
     vocabulary::{Vocabulary, Words},
@@ -54,7 +54,7 @@ impl Counter {
             let span_end = if came_before { spans::end(self.vocabulary.pattern, text, at) } else { None };
             let (counted, end) = match span_end {
                 Some(end) => (self.count_span(text.get(at..end).unwrap_or_default()), end),
-                None => self.count_batch(Scanner::Auto, text, at),
+                None => self.count_batch(Scanner::Auto, came_before, text, at),
             };
             total += counted;
             at = end;
@@ -80,17 +80,19 @@ impl Counter {
     pub(crate) fn count_pieces(&mut self, scanner: Scanner, text: &[u8]) -> usize {
         let (mut total, mut at) = (0, 0);
         while at < text.len() {
-            let (counted, end) = self.count_batch(scanner, text, at);
+            let (counted, end) = self.count_batch(scanner, true, text, at);
             total += counted;
             at = end;
         }
         total
     }
 
-    /// Tokens of the next few hundred pieces, and their end.
+    /// Tokens of the next few hundred pieces, and their end. Those of a text that came before are known as a whole; in new
+    /// text, more of their parts are.
     #[inline(always)]
-    fn count_batch(&mut self, scanner: Scanner, text: &[u8], at: usize) -> (usize, usize) {
-        self.ends.find(scanner, self.vocabulary, text, at);
+    fn count_batch(&mut self, scanner: Scanner, came_before: bool, text: &[u8], at: usize) -> (usize, usize) {
+        let bridges = (!came_before).then_some(&*self.words.bridges);
+        self.ends.find(scanner, self.vocabulary.pattern, bridges, text, at);
         let (mut total, mut start) = (0, at);
         for ends in self.ends.found().chunks(GROUP) {
             // No branch depends on which pieces are known, so the waits for memory overlap.
@@ -107,39 +109,52 @@ impl Counter {
                 start = end;
             }
             for &(start, len) in self.unknown.iter().take(unknown) {
-                total += count_unknown(self.words, &mut self.cache, &mut self.scratch, text, start, len);
+                let piece = text.get(start..start + len).unwrap_or_default();
+                total += count_unknown(self.words, &mut self.cache, &mut self.scratch, piece, came_before);
             }
         }
         (total, self.ends.found().last().copied().unwrap_or(text.len()))
     }
 }
 
-/// Tokens of a piece of more than 15 bytes, or of one that the cache did not have.
+/// Tokens of a piece of more than 15 bytes, or of one that the cache did not have. A whole piece is counted part by part.
 #[inline(never)]
 fn count_unknown(
     words: &Words,
     cache: &mut PieceCache,
     scratch: &mut Scratch,
-    text: &[u8],
-    start: usize,
-    len: usize,
+    piece: &[u8],
+    is_whole: bool,
 ) -> usize {
-    let piece = text.get(start..start + len).unwrap_or_default();
-    let mut count = || scratch.count(words, piece);
-    if len <= SHORT {
+    if piece.len() <= SHORT {
         // A group rarely has the same piece twice. Looking for it would cost more than counting it again.
-        let count = count();
-        cache.short.put(cache::short_key(text, start, len), count);
-        count
-    } else if len <= LONG {
-        let key = spans::key(piece);
-        let mut known = cache.spans.get(key);
-        if known == 0 {
-            known = count();
-            cache.spans.put(key, known);
-        }
-        known
-    } else {
-        count()
+        let count = scratch.count(words, piece);
+        cache.short.put(cache::short_key(piece, 0, piece.len()), count);
+        return count;
     }
+    let key = (piece.len() <= LONG).then(|| spans::key(piece));
+    let known = key.map_or(0, |key| cache.spans.get(key));
+    if known != 0 {
+        return known;
+    }
+    let count =
+        if is_whole { count_parts(words, cache, scratch, piece) } else { scratch.count(words, piece) };
+    if let Some(key) = key {
+        cache.spans.put(key, count);
+    }
+    count
+}
+
+/// Tokens of a piece, part by part.
+fn count_parts(words: &Words, cache: &mut PieceCache, scratch: &mut Scratch, piece: &[u8]) -> usize {
+    let mut total = 0;
+    cut(&words.bridges, piece, |start, end| {
+        let len = end - start;
+        let known = if len <= SHORT { cache.short.get(cache::short_key(piece, start, len)) } else { 0 };
+        total += match piece.get(start..end) {
+            Some(part) if known == 0 => count_unknown(words, cache, scratch, part, false),
+            _ => known,
+        };
+    });
+    total
 }

@@ -48,7 +48,8 @@ impl Counter {
     /// Appends the tokens of the next few hundred pieces; where they end.
     fn encode_batch(&mut self, text: &[u8], mut at: usize, tokens: &mut Vec<u32>) -> usize {
         let mut count = tokens.len();
-        self.ends.find(Scanner::Auto, self.vocabulary, text, at);
+        let bridges = Some(&*self.words.bridges);
+        self.ends.find(Scanner::Auto, self.vocabulary.pattern, bridges, text, at);
         // Four places are written for each piece, wanted or not; those beyond the last are cut off at the end.
         tokens.resize(count + self.ends.found().len() * ROW, 0);
         for &end in self.ends.found() {

@@ -6,9 +6,8 @@ use super::simd::Avx2;
 use super::{
     blocks::BLOCK,
     packing,
-    pattern::{Block, Pretokenizer, by_hand},
+    pattern::{Block, Pattern, Pretokenizer, by_hand},
     simd::{Classify, Portable},
-    vocabulary::Vocabulary,
 };
 
 /// The code that classifies bytes. All give the same counts.
@@ -42,17 +41,25 @@ impl Ends {
         self.places.get(..self.count).unwrap_or_default()
     }
 
-    /// Finds the ends of the next pieces from `at` on: at least one before the end of the text.
+    /// Finds the ends of the next pieces from `at` on: at least one before the end of the text. Cuts pieces beyond ASCII
+    /// into parts if it is given the bridges.
     #[inline(never)]
-    pub(crate) fn find(&mut self, scanner: Scanner, vocabulary: &Vocabulary, text: &[u8], at: usize) {
+    pub(crate) fn find(
+        &mut self,
+        scanner: Scanner,
+        pattern: Pattern,
+        bridges: Option<&[u8]>,
+        text: &[u8],
+        at: usize,
+    ) {
         self.count = 0;
         if self.places.len() > BATCH + BLOCK {
             self.places.truncate(BATCH + BLOCK);
             self.places.shrink_to_fit();
         }
         by_hand!(
-            vocabulary.pattern,
-            Known => self.find_as::<Known>(scanner, vocabulary, text, at),
+            pattern,
+            Known => self.find_as::<Known>(scanner, bridges, text, at),
             stages => stages.find(text, at, |end| {
                 self.push(end);
                 self.count < BATCH
@@ -65,19 +72,13 @@ impl Ends {
         not(target_arch = "x86_64"),
         expect(unused_variables, reason = "elsewhere the portable scanner is the only one")
     )]
-    fn find_as<P: Pretokenizer>(
-        &mut self,
-        scanner: Scanner,
-        vocabulary: &Vocabulary,
-        text: &[u8],
-        at: usize,
-    ) {
+    fn find_as<P: Pretokenizer>(&mut self, scanner: Scanner, bridges: Option<&[u8]>, text: &[u8], at: usize) {
         #[cfg(target_arch = "x86_64")]
         if let (Scanner::Auto, Some(avx2)) = (scanner, Avx2::detect()) {
             // SAFETY: `detect` saw the features on this machine.
-            return unsafe { find_avx2::<P>(self, avx2, vocabulary, text, at) };
+            return unsafe { find_avx2::<P>(self, avx2, bridges, text, at) };
         }
-        find_with::<P>(self, Portable, vocabulary, text, at);
+        find_with::<P>(self, Portable, bridges, text, at);
     }
 
     #[inline(always)]
@@ -114,15 +115,15 @@ impl Ends {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn find_avx2<P: Pretokenizer>(ends: &mut Ends, avx2: Avx2, vocabulary: &Vocabulary, text: &[u8], at: usize) {
-    find_with::<P>(ends, avx2, vocabulary, text, at);
+fn find_avx2<P: Pretokenizer>(ends: &mut Ends, avx2: Avx2, bridges: Option<&[u8]>, text: &[u8], at: usize) {
+    find_with::<P>(ends, avx2, bridges, text, at);
 }
 
 #[inline(always)]
 fn find_with<P: Pretokenizer>(
     ends: &mut Ends,
     classify: impl Classify + Copy,
-    vocabulary: &Vocabulary,
+    bridges: Option<&[u8]>,
     text: &[u8],
     mut at: usize,
 ) {
@@ -148,29 +149,33 @@ fn find_with<P: Pretokenizer>(
             at += 63 - starts.leading_zeros() as usize;
         }
         if starts == 0 || valid < BLOCK as u32 {
-            at = find_beyond::<P>(ends, vocabulary, text, at);
+            at = find_beyond::<P>(ends, bridges, text, at);
         }
     }
 }
 
-/// Appends the ends of one piece that is long or goes beyond ASCII, cut wherever no token can cross.
-fn find_beyond<P: Pretokenizer>(
-    ends: &mut Ends,
-    vocabulary: &Vocabulary,
-    text: &[u8],
-    start: usize,
-) -> usize {
+/// Appends the ends of one piece that is long or goes beyond ASCII, or of its parts.
+fn find_beyond<P: Pretokenizer>(ends: &mut Ends, bridges: Option<&[u8]>, text: &[u8], start: usize) -> usize {
     let end = P::piece_end(text, start);
-    let piece = text.get(start..end).unwrap_or_default();
-    let bridges = &vocabulary.words().bridges;
-    for (offset, window) in piece.windows(3).enumerate() {
-        if let &[before, lead, next] = window
-            && lead >= 0xe0
-            && !packing::is_bridged(bridges, before, lead, next)
-        {
-            ends.push(start + offset + 1);
-        }
+    match (bridges, text.get(start..end)) {
+        (Some(bridges), Some(piece)) => cut(bridges, piece, |_, part_end| ends.push(start + part_end)),
+        _ => ends.push(end),
     }
-    ends.push(end);
     end
+}
+
+/// Cuts a piece at each boundary that no token crosses and hands over the start and the end of each part, which has the
+/// same tokens alone.
+#[inline(always)]
+pub(crate) fn cut(bridges: &[u8], piece: &[u8], mut part: impl FnMut(usize, usize)) {
+    let (mut start, mut at, mut before, mut last) = (0, 0, 0, 0);
+    while let Some((character, len)) = packing::character_at(piece, at) {
+        if at > 0 && character as u8 >= 0xe0 && !packing::is_bridged(bridges, before, last, character) {
+            part(start, at);
+            start = at;
+        }
+        at += len;
+        (before, last) = (character, piece.get(at - 1).copied().unwrap_or(0));
+    }
+    part(start, at);
 }

@@ -1,7 +1,7 @@
 //! Packs ids, lengths and hashes into the words of the tables. The build script and the code that reads the tables share it,
 //! so that the widths are written once.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// Bits of a token id.
 pub(crate) const ID_BITS: u32 = 18;
@@ -35,64 +35,75 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
     fold(u64::from(left) << 32 | u64::from(right), 0)
 }
 
-/// Bytes a character can end with, those a character of three bytes or more can begin with, and its second bytes.
-const LAST_BYTES: usize = 0xc0;
-const LEADS: usize = 0xf5 - 0xe0;
-const SECOND_BYTES: usize = 64;
+/// Bits of `bridges` for each boundary in them: then one boundary in some sixteen that no token crosses is kept whole.
+const BITS_PER_BRIDGE: usize = 32;
 
-/// Two first bytes of a character of three or more, of which the others have no place.
+/// The bytes of a character, the first lowest.
+pub(crate) type Character = u32;
+
+/// The character that starts at a place, and its bytes; `None` if the text ends within it.
 #[inline(always)]
-fn beginning(lead: u8, next: u8) -> Option<usize> {
-    let lead = usize::from(lead).wrapping_sub(0xe0);
-    (lead < LEADS).then_some(lead * SECOND_BYTES + usize::from(next & 63))
+pub(crate) fn character_at(text: &[u8], at: usize) -> Option<(Character, usize)> {
+    let rest = text.get(at..)?;
+    let len = match *rest.first()? {
+        ..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0.. => 4,
+    };
+    let character = match rest.first_chunk() {
+        Some(&bytes) => u32::from_le_bytes(bytes) & u32::MAX >> (32 - 8 * len),
+        None => rest.get(..len)?.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte)),
+    };
+    Some((character, len))
 }
-
-/// The layout of `bridges`: for each two first bytes of a character the number of a row, then the rows. A row has a bit for
-/// each last byte of the character before. Most rows are alike.
-const ROW_BYTES: usize = LAST_BYTES / 8;
-const NUMBER_BYTES: usize = 2;
-const ROWS_FROM: usize = LEADS * SECOND_BYTES * NUMBER_BYTES;
 
 /// Returns `false` if no token runs across the boundary between two characters, where text can be cut without changing its
-/// tokens. `before` is the last byte of the first, `lead` (E0 or above) and `next` are the first two of the second.
+/// tokens. `last` is the last byte of the first, and the second begins with E0 or above.
 #[inline(always)]
-pub(crate) fn is_bridged(bridges: &[u8], before: u8, lead: u8, next: u8) -> bool {
-    let number = beginning(lead, next).and_then(|at| bridges.get(at * NUMBER_BYTES..)?.first_chunk());
-    let Some(&number) = number.filter(|_| usize::from(before) < LAST_BYTES) else { return true };
-    let row = ROWS_FROM + usize::from(u16::from_le_bytes(number)) * ROW_BYTES;
-    bridges.get(row + usize::from(before >> 3)).is_none_or(|byte| byte >> (before & 7) & 1 == 1)
+pub(crate) fn is_bridged(bridges: &[u8], before: Character, last: u8, after: Character) -> bool {
+    let is_set = |hash: u64| {
+        let (byte, bit) = bridge(hash, bridges.len());
+        bridges.get(byte).is_none_or(|byte| byte & bit != 0)
+    };
+    is_set(pair(before, after)) | is_set(broken(last, after as u8, (after >> 8) as u8))
 }
 
-/// The table of boundaries that some token runs across, for [`is_bridged`].
+/// Hash of a boundary in a token that has only a part of a character beside it: the bytes around it, which are no character.
+#[inline(always)]
+fn broken(last: u8, lead: u8, next: u8) -> u64 {
+    pair(u32::MAX, u32::from_le_bytes([last, lead, next, 0]))
+}
+
+/// The byte and the bit of a hash in `bridges` of this length, a power of two.
+#[inline(always)]
+fn bridge(hash: u64, len: usize) -> (usize, u8) {
+    ((hash >> 3) as usize & len.wrapping_sub(1), 1 << (hash & 7))
+}
+
+/// The boundaries that some token runs across, a bit for each hash, for [`is_bridged`].
 pub(crate) fn bridges<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut all = vec![[0u8; ROW_BYTES]; LEADS * SECOND_BYTES];
-    let mut set = |before: u8, lead: u8, next: u8| {
-        let row = beginning(lead, next).and_then(|at| all.get_mut(at));
-        if let Some(byte) = row.and_then(|row| row.get_mut(usize::from(before >> 3))) {
-            *byte |= 1 << (before & 7);
-        }
-    };
+    let mut hashes = HashSet::new();
     for token in tokens {
-        for pair in token.windows(2).enumerate() {
-            let (at, &[before, lead]) = pair else { continue };
-            if lead < 0xe0 {
-                continue;
-            }
-            match token.get(at + 2) {
-                Some(&next) => set(before, lead, next),
-                None => (0x80..=0xbf).for_each(|next| set(before, lead, next)),
+        for (at, &lead) in token.iter().enumerate().skip(1).filter(|&(_, &lead)| lead >= 0xe0) {
+            let (before, rest) = token.split_at(at);
+            let last = before.last().copied().unwrap_or(0);
+            let start = before.iter().rposition(|byte| byte & 0xc0 != 0x80);
+            let whole =
+                start.and_then(|start| character_at(before, start).filter(|&(_, len)| start + len == at));
+            match (whole, character_at(rest, 0), rest.get(1)) {
+                (Some((before, _)), Some((after, _)), _) => _ = hashes.insert(pair(before, after)),
+                (.., Some(&next)) => _ = hashes.insert(broken(last, lead, next)),
+                _ => hashes.extend((0x80..=0xbf).map(|next| broken(last, lead, next))),
             }
         }
     }
-    let (mut numbers, mut rows, mut known) = (Vec::new(), Vec::new(), HashMap::new());
-    for row in all {
-        let next = known.len() as u16;
-        let number = *known.entry(row).or_insert_with(|| {
-            rows.extend(row);
-            next
-        });
-        numbers.extend(number.to_le_bytes());
+    let mut bridges = vec![0; (hashes.len() * BITS_PER_BRIDGE / 8).next_power_of_two()];
+    for hash in hashes {
+        let (byte, bit) = bridge(hash, bridges.len());
+        if let Some(byte) = bridges.get_mut(byte) {
+            *byte |= bit;
+        }
     }
-    numbers.extend(rows);
-    numbers
+    bridges
 }
