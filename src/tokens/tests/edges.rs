@@ -37,6 +37,23 @@ fn short_strings_at_block_edges(tokenizer: &Tokenizer, oracle: &tiktoken_rs::Cor
     }
 }
 
+/// Tokens of several characters side by side, new and once more: no cut may part what merges.
+#[test]
+fn tokens_beyond_ascii_count_and_encode_side_by_side() {
+    for (tokenizer, oracle) in vocabularies() {
+        let spelled = (0..200_000).filter_map(|id| String::from_utf8(oracle.decode_bytes(&[id]).ok()?).ok());
+        let wide: Vec<String> = spelled.filter(|token| token.bytes().any(|byte| byte >= 0xe0)).collect();
+        for some in wide.chunks(40) {
+            let text = some.concat();
+            let wanted = oracle.encode_ordinary(&text);
+            for sight in ["first", "remembering", "remembered"] {
+                assert_eq!(tokenizer.count(&text), wanted.len(), "{tokenizer:?}, {sight}: {text:?}");
+                assert_eq!(tokenizer.encode(&text), wanted, "{tokenizer:?}, {sight}: {text:?}");
+            }
+        }
+    }
+}
+
 /// A text is cut into remembered spans near these places, once one that begins like it was seen.
 #[test]
 fn every_short_string_at_the_ends_of_remembered_spans() {
