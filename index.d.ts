@@ -157,7 +157,7 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 210 and
+   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 200 and
    * 130. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
