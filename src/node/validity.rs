@@ -14,10 +14,12 @@ use crate::context::request::validity::{Family, check, repair};
 /// is pi's name of the wire; by default that of the newest answer.
 #[napi]
 pub fn problems(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<String> {
-    with_messages(&numbers, &strings, api, |messages, family| {
-        let problems = check(messages, family).into_iter();
-        let broken: Vec<_> = problems.map(|problem| [problem.index, problem.rule as usize]).collect();
-        json!({ "family": family as usize, "broken": broken })
+    guarded(|| {
+        with_messages(&numbers, &strings, api, |messages, family| {
+            let problems = check(messages, family).into_iter();
+            let broken: Vec<_> = problems.map(|problem| [problem.index, problem.rule as usize]).collect();
+            json!({ "family": family as usize, "broken": broken })
+        })
     })
 }
 
@@ -25,7 +27,7 @@ pub fn problems(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<
 /// order, and `mends`, the change of each message by its position.
 #[napi]
 pub fn mends(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<String> {
-    with_messages(&numbers, &strings, api, |messages, family| json!(repair(messages, family)))
+    guarded(|| with_messages(&numbers, &strings, api, |messages, family| json!(repair(messages, family))))
 }
 
 fn with_messages(
@@ -34,16 +36,14 @@ fn with_messages(
     api: Option<String>,
     answer: impl FnOnce(&[Raw<'_>], Family) -> Value,
 ) -> Result<String> {
-    guarded(|| {
-        let batch = Batch::take(numbers, strings)?;
-        let messages = batch.messages()?;
-        let newest = || {
-            messages.iter().rev().find_map(|message| match message.role {
-                RawRole::Assistant { api, .. } => Some(String::from_utf16_lossy(api)),
-                _ => None,
-            })
-        };
-        let family = api.or_else(newest).map_or(Family::Any, |api| Family::of(&api));
-        Ok(answer(&messages, family).to_string())
-    })
+    let batch = Batch::take(numbers, strings)?;
+    let messages = batch.messages()?;
+    let newest = || {
+        messages.iter().rev().find_map(|message| match message.role {
+            RawRole::Assistant { api, .. } => Some(String::from_utf16_lossy(api)),
+            _ => None,
+        })
+    };
+    let family = api.or_else(newest).map_or(Family::Any, |api| Family::of(&api));
+    Ok(answer(&messages, family).to_string())
 }
