@@ -54,19 +54,13 @@ pub const REMOVABLE_SHARE: f64 = 0.3;
 pub const MOST_ABOVE: f64 = 0.05;
 /// The low water: share of a limit's room beside prompt and tools that a batch at it leaves at most. A fuller context would be
 /// back after a few calls.
-pub const LOW_WATER: f64 = 0.55;
+pub const LOW_WATER: f64 = 0.5;
 /// The same share of the budget where people's words have to go: every cut of them rewrites all that is left.
 pub const WORDS_WATER: f64 = 0.3;
 /// Part of the room that older results share where the last group alone could fill it.
 pub const OLDER_SHARE: f64 = 0.15;
 /// Share of the window that all states which stay whole may take.
 pub const KEPT_SHARE: f64 = 0.1;
-/// Tokens of a limit's room beside prompt and tools at which a batch at it prices a token as any other batch does. In less room
-/// what stays makes the next rewrite come sooner: the price rises with the square root of the shortage. Swept at 8k, 16k and 32k
-/// on 34 stretches.
-pub const AMPLE_ROOM: f64 = 60_000.0;
-/// Calls by which each new question ages everything before it, in a batch at a limit. Swept with the room.
-pub const QUESTION_AGE: f64 = 8.0;
 /// Share of the room that is used where one group alone is too large: what cuts leave is known to within a few hundredths.
 pub const FULL_SHARE: f64 = 0.95;
 /// Share of a limit that a batch must leave free to make room for several calls, and by which a context grows before a batch

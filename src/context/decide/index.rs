@@ -26,9 +26,6 @@ pub struct CoverageIndex {
     pieces: Vec<Piece>,
     /// Calls so far.
     calls: u32,
-    /// The calls before each question, ascending, and by how many calls a question ages what was shown until then.
-    questions: Vec<u32>,
-    question_age: f64,
     /// The calls that changed files, ascending.
     edits: Vec<u32>,
     /// The last call that read or changed a file, by the file's name.
@@ -64,16 +61,6 @@ impl CoverageIndex {
     /// Starts the next call: everything known grows older by one.
     pub fn tick(&mut self) {
         self.calls += 1;
-    }
-
-    /// Starts the turn of a new question.
-    pub fn ask(&mut self) {
-        self.questions.push(self.calls);
-    }
-
-    /// Sets by how many calls each question ages everything before it.
-    pub fn set_question_age(&mut self, calls: f64) {
-        self.question_age = calls;
     }
 
     /// Calls so far.
@@ -189,8 +176,7 @@ impl CoverageIndex {
     }
 
     fn age(&self, call: u32) -> f64 {
-        let questions = self.questions.len() - self.questions.partition_point(|&question| question < call);
-        f64::from(self.calls.saturating_sub(call)) + self.question_age * questions as f64
+        f64::from(self.calls.saturating_sub(call))
     }
 
     fn each(&mut self, numbers: &[u32], mut change: impl FnMut(&mut Piece)) {

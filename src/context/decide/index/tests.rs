@@ -63,20 +63,6 @@ fn file(path: &str, change: Option<Change>) -> File {
 }
 
 #[test]
-fn a_new_question_ages_what_stands_before_it_as_so_many_calls_would() {
-    let mut session = Session::default();
-    let before = session.show("alphabet", false, Vec::new(), None);
-    session.index.ask();
-    session.wait(1);
-    let after = session.show("betatest", false, Vec::new(), None);
-    let mut waited = session.clone();
-    session.index.set_question_age(8.0);
-    waited.wait(8);
-    assert!((session.loss(&before) - waited.loss(&before)).abs() < 1e-9);
-    assert!(session.loss(&after) > waited.loss(&after));
-}
-
-#[test]
 fn only_the_last_message_that_shows_a_piece_loses_it() {
     let mut session = Session::default();
     let both = session.show("alphabet betatest", false, Vec::new(), None);

@@ -12,9 +12,7 @@ use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
-use crate::context::weights::{
-    AMPLE_ROOM, FULL_SHARE, LEAST_SHARE, LOW_WATER, OLDER_SHARE, QUESTION_AGE, WORDS_WATER,
-};
+use crate::context::weights::{FULL_SHARE, LOW_WATER, OLDER_SHARE, WORDS_WATER};
 
 impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
@@ -42,32 +40,17 @@ impl Sticky {
 
     /// The sizes that a batch goes down to.
     fn goal(&self) -> Goal {
-        let (budget, price) = (self.limits.budget(), self.policy.price());
+        let budget = self.limits.budget();
         if let Some(room) = self.reports.calibration.room() {
             // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
-            let (shrunk, least) = (Goals::least(room), FULL_SHARE * room);
-            return Goal {
-                ladder: room,
-                least,
-                budget: room,
-                shrunk,
-                price,
-                question_age: 0.0,
-                is_exact: true,
-            };
+            return Goal { ladder: room, budget: room, shrunk: Goals::least(room), is_exact: true };
         }
         // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
         let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
         let (estimate, limit) = (self.estimate(), self.limit());
-        let (low, least, price, question_age) = if must_gain {
-            let room = (limit - estimate.base).max(1.0);
-            let [low, least] = [LOW_WATER, LEAST_SHARE].map(|share| estimate.base + share * room);
-            let shortage = (AMPLE_ROOM / room).max(1.0);
-            (low, least, shortage.sqrt() * price, QUESTION_AGE)
-        } else {
-            (limit, 0.0, price, 0.0)
-        };
+        let low =
+            if must_gain { estimate.base + LOW_WATER * (limit - estimate.base).max(0.0) } else { limit };
         let room = (budget - estimate.base).max(0.0);
         let (staying, largest) = self.staying();
         // Where what stays is too large for the low water, what is older need not leave for it to have all the room: it shares
@@ -79,7 +62,7 @@ impl Sticky {
         let full = estimate.base + FULL_SHARE * room;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
         let shrunk = Goals { most: self.limits.most_words(), others, words };
-        Goal { ladder, least, budget, shrunk, price, question_age, is_exact: false }
+        Goal { ladder, budget, shrunk, is_exact: false }
     }
 
     /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
@@ -149,16 +132,16 @@ impl Sticky {
     fn take_least_useful(&mut self, newest: Newest, goal: &Goal) {
         let (estimate, thinking) = (self.estimate(), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
-        self.index.set_question_age(goal.question_age);
         let view = View::of(&self.index, &self.account, &self.held);
+        // Where no more may go than must, each step leaves this much at least.
+        let least = if goal.is_exact { FULL_SHARE * goal.ladder } else { 0.0 };
         let Self { account, held, .. } = self;
-        let mut ladder =
-            Ladder { account, held, view, estimate, newest, thinking, states, least: goal.least };
+        let mut ladder = Ladder { account, held, view, estimate, newest, thinking, states, least };
+        let price = self.policy.price();
         if !goal.is_exact {
-            ladder.pass(goal.price, f64::NEG_INFINITY);
-            ladder.least = 0.0;
+            ladder.pass(price, f64::NEG_INFINITY);
         }
-        ladder.go_down_to(goal.ladder, goal.price);
+        ladder.go_down_to(goal.ladder, price);
     }
 }
 
@@ -166,16 +149,10 @@ impl Sticky {
 struct Goal {
     /// Most that the ladder leaves, whatever that loses.
     ladder: f64,
-    /// Least that steps leave that lose little enough; where no more may go than must, that any step leaves.
-    least: f64,
     /// Most that may be sent.
     budget: f64,
     /// Sizes that layer 4 goes down to where the ladder leaves more than that.
     shrunk: Goals,
-    /// Worth at which a token stays, in expected uses.
-    price: f64,
-    /// Calls by which each question ages everything before it.
-    question_age: f64,
     /// True if no more may go than must.
     is_exact: bool,
 }

@@ -98,9 +98,6 @@ impl Schedule for Sticky {
             self.index.tick();
             self.narrow();
         }
-        if message.is_user() {
-            self.index.ask();
-        }
         let traits = &message.traits;
         self.account.enter(transcript, index);
         self.reports.pass(message);
