@@ -88,7 +88,7 @@ impl Reports {
             if let Some(sent) = request.elsewhere {
                 self.is_rewritten = true;
                 let sent = Sent { raw: sent.edited, ..sent };
-                self.calibration.observe(index, assistant, sent, false);
+                self.calibration.observe_elsewhere(index, assistant, sent);
             } else {
                 let is_known = is_lived && self.is_rewritten;
                 // A recording may have been made without the hook: after a restart nothing else tells.
