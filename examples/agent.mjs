@@ -20,6 +20,8 @@ const agent = new Agent({
   transformContext: createTransformContext({
     contextWindow: () => agent.state.model.contextWindow,
     marker: "auto",
+    // The model would take 200 000: a prompt of this size is cheaper, and shows what the hook does.
+    maxPromptTokens: 60_000,
     onEvent: (event) => event.type === "transformed" && requests.push(event),
   }),
 });

@@ -51,7 +51,7 @@ pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// Share of the tokens above the last batch's size that the next batch can be expected to remove: the rest is needed.
 pub const REMOVABLE_SHARE: f64 = 0.3;
 /// Share of the bill without the hook by which the bill with it may exceed that, whenever the session ends.
-pub const MOST_ABOVE: f64 = 0.05;
+pub const MOST_ABOVE: f64 = 0.08;
 /// The low water: share of a limit's room beside prompt and tools that a batch at it leaves at most. A fuller context would be
 /// back after a few calls.
 pub const LOW_WATER: f64 = 0.5;
