@@ -58,12 +58,12 @@ struct State {
     sent: Option<Vec<Edit>>,
 }
 
-/// The place of a change.
+/// A change of the list.
 struct Change {
     /// The first message that is another one than before.
     at: usize,
-    /// The same, if an answer stood there or behind: what differs behind the last answer is the tail of one request.
-    rewritten: Option<usize>,
+    /// True if an answer stood there or behind: what differs behind the last answer is the tail of one request.
+    is_rewrite: bool,
 }
 
 /// What a call brings: the change of the list, the messages that were not read ahead, and the terms.
@@ -188,12 +188,10 @@ impl Conversation {
                 let lessons = &mut lessons.lock();
                 let decision = decide(&mut state.conversation, &options, &call.terms, limits, lessons);
                 let sent = state.sent.take().unwrap_or_default();
-                let edited = first_difference(&sent, &decision.plan.edits);
-                let first_changed =
-                    edited.filter(|&index| index < changed.at).into_iter().chain(changed.rewritten);
+                let edited = first_difference(&sent, &decision.plan.edits).filter(|&at| at < changed.at);
+                let first_changed = edited.or(changed.is_rewrite.then_some(changed.at));
                 let told = sent.partition_point(|edit| is_told && edit.index < changed.at);
-                let last =
-                    Last { told: sent.get(..told).unwrap_or_default(), first_changed: first_changed.min() };
+                let last = Last { told: sent.get(..told).unwrap_or_default(), first_changed };
                 let transcript = state.conversation.transcript();
                 let answer = answer(&decision, transcript, &last, call.terms.by_message);
                 state.sent = Some(decision.plan.edits);
@@ -259,12 +257,11 @@ impl State {
         let first = if removed > 0 || inserted > 0 { at } else { left };
         let mut behind = self.conversation.transcript().messages().iter().skip(first);
         let is_rewrite = self.sent.is_some() && behind.any(|message| message.assistant().is_some());
-        let change = Change { at: first, rewritten: is_rewrite.then_some(first) };
         self.conversation.splice(left, cut, 0, Vec::new());
         self.conversation.splice(at, removed as usize, inserted as usize, newer);
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
         self.conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
-        Ok(change)
+        Ok(Change { at: first, is_rewrite })
     }
 }
 

@@ -14,6 +14,7 @@ use super::{Decision, Lessons, Mode};
 use crate::context::facts::traits::ByHash;
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::Account;
+use crate::context::request::validity::strip_within;
 use crate::fault;
 use crate::tokens::estimate::Size;
 
@@ -123,7 +124,8 @@ impl Conversation {
         });
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
         schedule.play(transcript, lessons, calls, &mut |request| *has_lived |= request.is_lived);
-        schedule.unbind(unbound);
+        // What stands before these messages is not what their thinking was made behind.
+        strip_within(schedule.parts().0, unbound);
         fault::step();
         schedule.set_terms(transcript, terms.policy, &terms.limits);
         let (mut plan, floor, arithmetic) = schedule.plan();
@@ -206,7 +208,10 @@ impl Rewrite {
     /// Compares `list` with the messages of `account`, from `changed` on; `None` if it only adds to them.
     fn of(account: &Account, list: &Transcript, changed: usize) -> Option<Self> {
         let len = account.len();
-        let (mut old, mut new) = (changed.min(len), changed.min(len));
+        if changed >= len {
+            return None;
+        }
+        let (mut old, mut new) = (changed, changed);
         let mut kept: Vec<Option<usize>> = (0..new).map(Some).collect();
         let (mut is_renewed, mut changed) = (false, None);
         while let (Some(was), Some(is)) = (account.message(old), list.get(new)) {

@@ -3,8 +3,6 @@
 //! Going on from the last call gives the same as starting over. Only the sum of what was sent at each reported call is
 //! kept of the past, for the estimate to learn from.
 
-use std::ops::Range;
-
 use super::conversation::Rewrite;
 use super::economy::Policy;
 use super::play::Schedule;
@@ -17,13 +15,12 @@ use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::window::Window;
 use crate::context::request::layers::{Limits, Overflow, images, shrink, thinking, tool_results};
 use crate::context::request::plan::{Layer, Plan, Reason};
-use crate::context::request::validity::{bound_within, strip_bound, strip_unbound};
+use crate::context::request::validity::strip_unbound;
 use crate::tokens::estimate::Size;
 
 /// The layers over a growing transcript.
 #[derive(Clone, Debug, Default)]
 pub struct EveryCall {
-    policy: Policy,
     /// The limits as the host set them.
     set: Limits,
     /// The limits that hold: narrowed by what refusals taught.
@@ -81,8 +78,7 @@ impl Schedule for EveryCall {
     }
 
     /// All that follows from new limits is worked out anew.
-    fn set_terms(&mut self, transcript: &Transcript, policy: Policy, limits: &Limits) {
-        self.policy = policy;
+    fn set_terms(&mut self, transcript: &Transcript, _policy: Policy, limits: &Limits) {
         if limits.context_window.total_cmp(&self.set.context_window).is_ne() {
             self.reports.calibration.forget_windows();
         }
@@ -106,11 +102,6 @@ impl Schedule for EveryCall {
         self.next = lived.zip(rewrite.answer).map(|((_, of), at)| (at, Request { touched: None, ..of }));
     }
 
-    fn unbind(&mut self, messages: Range<usize>) {
-        let thinkers = bound_within(&self.account, messages);
-        strip_bound(&mut self.account, &thinkers);
-    }
-
     fn has_edits(&self) -> bool {
         false
     }
@@ -125,7 +116,7 @@ impl EveryCall {
     #[must_use]
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let set = limits.clone();
-        Self { policy, set, limits, reports: Reports::new(policy.calibrate), ..Self::default() }
+        Self { set, limits, reports: Reports::new(policy.calibrate), ..Self::default() }
     }
 
     /// The call that would be made now; layer 4's part of it is on trial.
@@ -146,7 +137,7 @@ impl EveryCall {
     fn start_over(&mut self, transcript: &Transcript, count: usize) {
         let (limits, reports) = (self.limits.clone(), std::mem::take(&mut self.reports));
         let set = self.set.clone();
-        *self = Self { policy: self.policy, set, limits, reports, next: self.next, ..Self::default() };
+        *self = Self { set, limits, reports, next: self.next, ..Self::default() };
         for (index, message) in transcript.messages().iter().enumerate().take(count) {
             self.enter(index, message, transcript);
         }
@@ -163,8 +154,7 @@ impl EveryCall {
             self.waiting.iter().partition(|&&index| account.is_recalled_now(index) || states.keeps(index));
         self.waiting = waiting;
         for index in due {
-            let result = account.message(index).and_then(|message| message.tool_result());
-            if result.is_some_and(|result| result.shortened.is_some()) {
+            if tool_results::is_shortenable(account, index) {
                 account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
             }
         }

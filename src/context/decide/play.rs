@@ -2,8 +2,6 @@
 //!
 //! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
 
-use std::ops::Range;
-
 use super::calibration::Sent;
 use super::conversation::{Rewrite, sent_before};
 use super::economy::Policy;
@@ -38,9 +36,6 @@ pub trait Schedule {
 
     /// Goes on with a list that its host rewrote.
     fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite);
-
-    /// Strips the bound thinking of these messages: what stands before them is not what it was made behind.
-    fn unbind(&mut self, messages: Range<usize>);
 
     /// True if anything is not sent as it came, or would not be in the call that was planned last.
     fn has_edits(&self) -> bool;

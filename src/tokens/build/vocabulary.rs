@@ -8,7 +8,10 @@ use crate::packing;
 pub(crate) fn tables(tokens: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     assert!(tokens.len() < 1 << packing::ID_BITS, "an id fits its bits");
     let known = || tokens.iter().zip(0..).filter(|(bytes, _)| !bytes.is_empty());
-    assert!(known().all(|(bytes, _)| bytes.len() <= packing::LONGEST_TOKEN), "a length fits its bits");
+    assert!(
+        known().all(|(bytes, _)| bytes.len() <= packing::LONGEST_TOKEN),
+        "no token is longer than a count assumes"
+    );
     let ids: HashMap<&[u8], u32> = known().map(|(bytes, id)| (bytes.as_slice(), id)).collect();
     let splits = tokens.iter().zip(0..).flat_map(|(bytes, id)| {
         let (left, right) = halves(bytes, id, &ids);

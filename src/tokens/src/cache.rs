@@ -14,7 +14,8 @@ pub(crate) const SHORT: usize = 15;
 /// Longest piece that is kept by its hash.
 pub(crate) const LONG: usize = 64;
 
-/// Slots of two entries that a table begins with and grows to, as powers of two. A small table touches few pages.
+/// Slots of two entries that a table begins with and grows to, as powers of two. A small table touches few pages;
+/// that of short pieces begins with room for the frequent tokens.
 const SHORT_BITS: (u32, u32) = (14, 15);
 const SPAN_BITS: (u32, u32) = (5, 15);
 const ROW_BITS: (u32, u32) = (5, 14);

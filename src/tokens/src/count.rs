@@ -48,13 +48,13 @@ impl Counter {
         if text.len() / self.words.longest > limit {
             return None;
         }
-        let came_before = self.seen.comes_again(text);
+        let is_whole = self.seen.comes_again(text);
         let (mut total, mut at) = (0, 0);
         while at < text.len() {
-            let span_end = if came_before { spans::end(self.vocabulary.pattern, text, at) } else { None };
+            let span_end = if is_whole { spans::end(self.vocabulary.pattern, text, at) } else { None };
             let (counted, end) = match span_end {
                 Some(end) => (self.count_span(text.get(at..end).unwrap_or_default()), end),
-                None => self.count_batch(Scanner::Auto, came_before, text, at),
+                None => self.count_batch(Scanner::Auto, is_whole, text, at),
             };
             total += counted;
             at = end;
@@ -87,11 +87,11 @@ impl Counter {
         total
     }
 
-    /// Tokens of the next few hundred pieces, and their end. Those of a text that came before are known as a whole; in new
-    /// text, more of their parts are.
+    /// Tokens of the next few hundred pieces, and their end. If `is_whole`, the cache is asked for whole pieces: it has those of
+    /// a text that came before. Of a new text it knows more parts than pieces.
     #[inline(always)]
-    fn count_batch(&mut self, scanner: Scanner, came_before: bool, text: &[u8], at: usize) -> (usize, usize) {
-        let bridges = (!came_before).then_some(&*self.words.bridges);
+    fn count_batch(&mut self, scanner: Scanner, is_whole: bool, text: &[u8], at: usize) -> (usize, usize) {
+        let bridges = (!is_whole).then_some(&*self.words.bridges);
         self.ends.find(scanner, self.vocabulary.pattern, bridges, text, at);
         let (mut total, mut start) = (0, at);
         for ends in self.ends.found().chunks(GROUP) {
@@ -110,7 +110,7 @@ impl Counter {
             }
             for &(start, len) in self.unknown.iter().take(unknown) {
                 let piece = text.get(start..start + len).unwrap_or_default();
-                total += count_unknown(self.words, &mut self.cache, &mut self.scratch, piece, came_before);
+                total += count_unknown(self.words, &mut self.cache, &mut self.scratch, piece, is_whole);
             }
         }
         (total, self.ends.found().last().copied().unwrap_or(text.len()))

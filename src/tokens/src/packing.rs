@@ -1,4 +1,4 @@
-//! Packs ids, lengths and hashes into the words of the tables. The build script and the code that reads the tables share it,
+//! Packs ids and hashes into the words of the tables. The build script and the code that reads the tables share it,
 //! so that the widths are written once.
 
 use std::collections::HashSet;

@@ -45,6 +45,9 @@ impl Ladder<'_> {
     pub(super) fn go_down_to(&mut self, most: f64, price: f64) {
         let raised = std::iter::successors(Some(price), |price| Some(price * PRICE_STEP));
         for price in raised.take_while(|price| *price < 1.0).chain([f64::INFINITY]) {
+            if self.tokens() <= most {
+                return;
+            }
             self.pass(price, most);
         }
     }
@@ -86,7 +89,7 @@ impl Ladder<'_> {
         })
     }
 
-    /// Returns `true` of an old result and of old thinking. A limit, where tokens have any price, outranks what is kept.
+    /// Returns `true` of an old result and of old thinking. What is kept goes only where a limit demands it at any price.
     fn may_be_cut(&self, index: usize, price: f64) -> bool {
         let is_old = index < self.newest.results && tool_results::is_shortenable(self.account, index);
         (is_old || self.thinking.binary_search(&index).is_ok())
@@ -110,13 +113,14 @@ impl Ladder<'_> {
         let Some(saved) = row.tokens().checked_sub(row.tokens_as(form)).filter(|&saved| saved > 0) else {
             return;
         };
-        let left = match &lines {
+        let mut left = match &lines {
             Some(lines) => held.of_rows(row, lines.rows.iter().cloned().flatten().map(|at| at as usize)),
             None => held.kept.as_deref().unwrap_or_default().to_vec(),
         };
+        left.sort_unstable();
         let before = held.shown(row);
         let mut gone = before.to_vec();
-        gone.retain(|number| !left.contains(number));
+        gone.retain(|number| left.binary_search(number).is_err());
         if self.view.loss_of_all(gone) > price * saved as f64 || self.undershoots(saved as f64) {
             return;
         }

@@ -8,8 +8,6 @@ mod batch;
 mod ladder;
 mod weigh;
 
-use std::ops::Range;
-
 use self::weigh::Rent;
 use super::conversation::Rewrite;
 use super::economy::Policy;
@@ -24,7 +22,7 @@ use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::{Limits, Overflow, shrink, thinking};
 use crate::context::request::plan::{Edit, Plan};
-use crate::context::request::validity::{bound_among, bound_within, strip_bound, strip_unbound, unbound};
+use crate::context::request::validity::{bound_among, strip_bound, strip_unbound, strip_within};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The call that was planned last. Until its answer comes its batch can be taken back.
@@ -119,7 +117,6 @@ impl Schedule for Sticky {
         if std::mem::take(&mut self.is_restored) {
             self.restore();
         }
-        self.was_reported = self.is_reported();
         let is_first = !std::mem::replace(&mut self.has_planned, true);
         let decided = self.decide(is_first);
         let (plan, floor) = (self.account.plan(), self.floor());
@@ -143,27 +140,24 @@ impl Schedule for Sticky {
         // What was planned last was sent. The call counts when its answer comes.
         self.account.keep_trial();
         let lived = self.pending.take().zip(rewrite.answer);
-        let (has_planned, was_reported) = (self.has_planned, self.is_reported());
         let mut reports = std::mem::take(&mut self.reports);
         reports.goes_on(rewrite);
-        // A new conversation owes nothing to what was carried before.
-        let rent = if rewrite.is_new { Rent::default() } else { self.rent };
-        let has_planned = has_planned && !rewrite.is_new;
-        let anew =
-            Self { reports, rent, has_planned, was_reported, ..Self::new(self.policy, self.set.clone()) };
+        let anew = Self {
+            reports,
+            // A new conversation owes nothing to what was carried before.
+            rent: if rewrite.is_new { Rent::default() } else { self.rent },
+            has_planned: self.has_planned && !rewrite.is_new,
+            was_reported: self.is_reported(),
+            is_restored: true,
+            ..Self::new(self.policy, self.set.clone())
+        };
         let before = std::mem::replace(self, anew);
         for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
             self.enter(index, message, transcript);
         }
         self.freeze(&before.account, transcript, rewrite);
-        self.is_restored = true;
         self.rent = Rent { left: self.rent.left.min(self.context()), unpaid_at: 0.0, ..self.rent };
         self.pending = lived.map(|(call, at)| Pending { at, before: self.rent, ..call });
-    }
-
-    fn unbind(&mut self, messages: Range<usize>) {
-        let bound = bound_within(&self.account, messages);
-        strip_bound(&mut self.account, &bound);
     }
 
     fn has_edits(&self) -> bool {
@@ -227,12 +221,9 @@ impl Sticky {
             transcript.group_end(index) <= kept.len() && before.group_end(was) <= *kept_end
         });
         self.account.send_as(before, &pairs);
-        let cut: Vec<usize> = cut.iter().map(|(index, _)| *index).collect();
-        let bound = bound_among(&self.account, &cut);
-        strip_bound(&mut self.account, &bound);
-        if let Some(&changed) = cut.first() {
-            let bound = unbound(&self.account, changed);
-            strip_bound(&mut self.account, &bound);
+        if let Some(&(changed, _)) = cut.first() {
+            let end = self.account.len();
+            strip_within(&mut self.account, changed..end);
         }
         self.account.take_oldest_touched();
         self.account.take_changed();

@@ -1,7 +1,7 @@
 //! Reduces the paths in calls to hashes, so that a file has one hash however a call writes its path.
 //!
 //! One call does not tell whether `a/b.rs` and `/home/me/project/a/b.rs` are one file. A path keeps the hashes of its
-//! endings, and `files` in the schedule decides.
+//! endings: `keep` compares those, and the index of what was shown goes by the last part.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -19,7 +19,6 @@ const MAX_EXTENSION: usize = 10;
 pub struct Path {
     /// Hashes of its last part, its last two parts, and so on; the last one is of the whole.
     endings: Box<[u64]>,
-    is_absolute: bool,
     /// Its last part, clipped.
     name: Box<str>,
 }
@@ -33,8 +32,7 @@ impl Path {
     /// assert_eq!(Path::of("a/x/../b.rs", None), Path::of("a\\b.rs", None));
     /// ```
     pub fn of(path: &str, folder: Option<&str>) -> Option<Self> {
-        let is_own = is_absolute(path);
-        let folder = folder.filter(|_| !is_own).unwrap_or_default();
+        let folder = folder.filter(|_| !is_absolute(path)).unwrap_or_default();
         let mut parts: Vec<&str> = Vec::new();
         for part in folder.split(['/', '\\']).chain(path.trim().split(['/', '\\'])) {
             match part {
@@ -51,7 +49,7 @@ impl Path {
             hash = xxh3_64_with_seed(part.as_bytes(), hash);
             hash
         });
-        Some(Self { endings: endings.collect(), is_absolute: is_own || is_absolute(folder), name })
+        Some(Self { endings: endings.collect(), name })
     }
 
     /// Hash of the whole path.
@@ -67,11 +65,6 @@ impl Path {
     /// Hash of its last part.
     pub fn name_hash(&self) -> u64 {
         self.endings.first().copied().unwrap_or_default()
-    }
-
-    /// Returns `true` if it begins at a root.
-    pub fn is_absolute(&self) -> bool {
-        self.is_absolute
     }
 
     /// Its last part.
@@ -136,7 +129,7 @@ mod tests {
         }
         assert_eq!(Path::of("app.rs", Some("src")).as_ref(), Some(&plain));
         let absolute = Path::of("/home/me/src/app.rs", Some("ignored")).expect("names a file");
-        assert!(absolute.is_absolute() && absolute.endings().contains(&plain.whole()));
+        assert!(absolute.endings().contains(&plain.whole()));
         assert_ne!(absolute.whole(), plain.whole());
         assert_eq!(Path::of("./..", None), None);
     }

@@ -1,5 +1,5 @@
-//! The rows of an account, in chunks that copies of it share: an account is copied to try a batch out, and a batch changes
-//! few rows of a long transcript.
+//! The rows of an account, in chunks that copies of it share: an account is copied for a fork, and to see what changed or
+//! what layer 4 would leave. Few rows of a long transcript differ then.
 
 use std::sync::Arc;
 

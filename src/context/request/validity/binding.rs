@@ -46,17 +46,13 @@ fn version(rest: &str) -> Option<Version> {
     Some((major, next().unwrap_or(0)))
 }
 
-/// The messages whose thinking has to go when the message at `changed` is the first to be sent otherwise than before: all
-/// behind it, the step under way too. What is made from now on is bound to what is sent from now on.
-pub fn unbound(account: &Account, changed: usize) -> Vec<usize> {
-    bound_within(account, changed + 1..account.len())
-}
-
-/// The messages in this range whose thinking is bound and sent.
-pub fn bound_within(account: &Account, messages: Range<usize>) -> Vec<usize> {
+/// Strips the thinking in this range that is bound and sent.
+pub fn strip_within(account: &mut Account, messages: Range<usize>) {
     let thinkers = account.thinkers();
     let place = |end: usize| thinkers.partition_point(|&index| index < end);
-    bound_among(account, thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default())
+    let within = thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default();
+    let bound = bound_among(account, within);
+    strip_bound(account, &bound);
 }
 
 /// The messages at these indices whose thinking is bound and sent.
@@ -72,10 +68,12 @@ pub fn strip_bound(account: &mut Account, thinkers: &[usize]) {
     }
 }
 
-/// Strips the thinking that is bound to what is sent otherwise since this was last asked.
+/// Strips the thinking that is bound to what is sent otherwise since this was last asked: all behind the first change, the step
+/// under way too. What is made from now on is bound to what is sent from now on.
 pub fn strip_unbound(account: &mut Account) {
     if let Some(changed) = account.take_changed() {
-        strip_bound(account, &unbound(account, changed));
+        let end = account.len();
+        strip_within(account, changed + 1..end);
         account.take_changed();
     }
 }

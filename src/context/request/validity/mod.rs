@@ -2,15 +2,13 @@
 //!
 //! [`check`] names the messages that break a rule, [`repair`] the fewest losses that mend them. A rule about two
 //! requests (thinking is kept byte for byte, a reasoning item stays beside its call) cannot be seen in one transcript:
-//! the layers keep those by construction, and [`unbound`] names the thinking that a change of what precedes it costs.
+//! the layers keep those by construction, and [`strip_unbound`] takes out the thinking that a change of what precedes it costs.
 
 mod binding;
 mod check;
 mod repair;
 
-pub use binding::{
-    binds_thinking, bound_among, bound_within, holds_turn, strip_bound, strip_unbound, unbound,
-};
+pub use binding::{binds_thinking, bound_among, holds_turn, strip_bound, strip_unbound, strip_within};
 pub use check::{Problem, check};
 pub use repair::{Mend, Repair, repair};
 

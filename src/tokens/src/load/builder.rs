@@ -63,18 +63,18 @@ impl Arena {
         }
     }
 
-    /// The words of a file. Adds its added tokens, the first of which stands at `place(0)`.
+    /// The words of a file. Adds its added tokens; `place` says where one stands.
     pub(super) fn words(
         &mut self,
         is_word: impl Fn(u32) -> bool,
         (merges, joints): (&[Merge], Vec<u32>),
         whole: Option<Index>,
         added: &[AddedToken],
-        place: impl Fn(usize) -> String,
+        place: impl Fn(usize, &AddedToken) -> String,
     ) -> Result<Words, LoadError> {
         let pairs = Pairs::new(self.single_bytes(is_word)?, joints, merges.len(), merges.iter().copied());
-        for (at, AddedToken { id, content, .. }) in added.iter().enumerate() {
-            self.put_checked(u64::from(*id), content.as_bytes(), || place(at))?;
+        for (at, token) in added.iter().enumerate() {
+            self.put_checked(u64::from(token.id), token.content.as_bytes(), || place(at, token))?;
         }
         self.shrink();
         let bytes = || self.iter().map(|(_, bytes)| bytes);
@@ -103,8 +103,7 @@ impl Arena {
                 }
             }
         }
-        let place =
-            |at: usize| added.get(at).map_or_else(String::new, |of| format!("special token {}", of.content));
+        let place = |_, token: &AddedToken| format!("special token {}", token.content);
         let words = self.words(is_word, (&merges, Vec::new()), Some(index), &added, place)?;
         Ok(File { words, tokens: self, patterns, added, is_nfc: false })
     }

@@ -60,7 +60,7 @@ pub(super) fn read(text: &str) -> Result<File, LoadError> {
     let whole = (model.ignore_merges == Some(true)).then(|| tokens.index(is_word)).transpose()?;
     let added = file.added_tokens;
     let words =
-        tokens.words(is_word, (&merges, joints), whole, &added, |at| format!("added_tokens[{at}]"))?;
+        tokens.words(is_word, (&merges, joints), whole, &added, |at, _| format!("added_tokens[{at}]"))?;
     Ok(File { words, tokens, patterns, added, is_nfc })
 }
 
