@@ -164,6 +164,22 @@ describe(`a handle of ${KIND}`, () => {
     );
   });
 
+  test("replaces a prompt that cannot be read, and a known id changes nothing", () => {
+    const { database, manager } = managerOf(newFile());
+    manager.getOrCreateContext("s", "Be brief.");
+    change(database, "UPDATE strata_messages SET body = '{' WHERE position = 0");
+    manager.getOrCreateContext("s", "Be kind.");
+    assert.deepEqual(contents(manager, "s"), ["Be kind."]);
+    for (const options of [{ database }, {}]) {
+      const events = [];
+      const told = new ContextManager({ ...options, onEvent: (event) => events.push(event) });
+      for (const message of numbered(8)) told.addMessage("known", { ...message, id: message.content });
+      told.setMaxMessages(6);
+      told.addMessage("known", { ...user("message 7"), id: "message 7" });
+      assert.deepEqual([told.getMessages("known").length, events], [8, []]);
+    }
+  });
+
   test("costs a row that cannot be read, with an event, and never the session", () => {
     const { manager, database, events } = managerOf(newFile());
     manager.getOrCreateContext("s", "Be brief.");

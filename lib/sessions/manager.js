@@ -58,8 +58,7 @@ const METHODS = {
     const checked = checkMessage(message);
     const { maxMessages } = this.options;
     const summarize = serviceOf("addMessage", aiService) ?? this.options.summarize;
-    const shrink = (session) =>
-      summarize === undefined ? compress(session, this.options) : { isOver: true };
+    const shrink = summarize === undefined ? (session) => compress(session, this.options) : undefined;
     const outcome = yield this.database.add(key, newState(sessionId), checked, maxMessages, shrink);
     if (outcome?.isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
     if (outcome?.by !== undefined) this.notices.emit({ type: "compressed", sessionId, ...outcome });

@@ -5,7 +5,7 @@
 const { createHash, randomUUID } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { show } = require("../options.js");
 const { written } = require("../shapes/calls.js");
-const { isPlain, plainText } = require("../shapes/text.js");
+const { isPlain, plainText, sessionFields } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
 /** Longest message id, UTF-16 units: databases index it. */
@@ -29,10 +29,8 @@ function keyOf(sessionId) {
 
 /** Returns a frozen copy of a host's message with id and timestamp. Throws a TypeError that names a wrong field. */
 function checkMessage(message) {
-  const { id, role, blocks, timestamp, tool_calls: calls, tool_call_id: callId } = message ?? {};
-  const { toolCalls = calls, toolCallId = callId } = message ?? {};
-  // An answer that only calls tools has no text: OpenAI says null.
-  const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
+  const { id, role, blocks, timestamp } = message ?? {};
+  const { content, toolCalls, toolCallId } = sessionFields(message);
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
   const isText = typeof content === "string";

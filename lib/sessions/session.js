@@ -35,11 +35,11 @@ class Session {
     return inOrder(this.#notes);
   }
 
-  /** Adds a message at the end, unless its id is known. Returns the number of messages. */
+  /** Adds a message at the end. Returns the number of messages; 0 if its id is known, which changes nothing. */
   add(message) {
     const { id } = message;
-    if (!this.#live.has(id) && !this.#notes.has(id))
-      this.put(positionOf(message, this.#live.size, this.#last), id, message);
+    if (this.#live.has(id) || this.#notes.has(id)) return 0;
+    this.put(positionOf(message, this.#live.size, this.#last), id, message);
     return this.#live.size;
   }
 

@@ -34,7 +34,7 @@ const SQL = {
   size: `SELECT COUNT(*) AS messages, MAX(position) AS last, (SELECT MIN(position) ${FROM_MESSAGES}) AS first,
     (SELECT COUNT(*) ${FROM_MESSAGES} AND id = ?) AS known ${FROM_MESSAGES} AND position >= 0`,
   put: `INSERT INTO strata_messages (session_id, position, id, body) VALUES (?, ?, ?, ?)
-    ON CONFLICT (session_id, id) DO UPDATE SET position = excluded.position, body = excluded.body`,
+    ON CONFLICT (session_id, position) DO UPDATE SET id = excluded.id, body = excluded.body`,
   remove: `DELETE ${FROM_MESSAGES} AND id = ?`,
   clear: "DELETE FROM strata_sessions WHERE session_id = ?",
   clearMessages: `DELETE ${FROM_MESSAGES}`,
@@ -75,8 +75,8 @@ class SqlStore {
   }
 
   /**
-   * Adds a message; creates the session with `state` if it is missing. If the session then has more than `max` messages, it calls
-   * and returns `change(session)`.
+   * Adds a message; creates the session with `state` if it is missing. If the session then has more than `max` messages, it
+   * returns `change(session)`; without a `change`, `{ isOver: true }`.
    */
   *add(key, state, message, max, change) {
     yield [SQL.open, [key, written(state), now(), now()]];
@@ -85,7 +85,8 @@ class SqlStore {
     const messages = Number(size.messages);
     const last = Math.max(Number(size.last ?? 0), -Number(size.first ?? 0));
     yield* this.#put(key, { position: positionOf(message, messages, last), id: message.id, message });
-    return messages < max ? undefined : yield* this.change(key, undefined, change);
+    if (messages < max) return undefined;
+    return change === undefined ? { isOver: true } : yield* this.change(key, undefined, change);
   }
 
   /**
@@ -161,7 +162,8 @@ class MemoryStore {
 
   add(key, state, message, max, change) {
     const session = this.#open(key, state);
-    return session.add(message) > max ? change(session) : undefined;
+    if (session.add(message) <= max) return undefined;
+    return change === undefined ? { isOver: true } : change(session);
   }
 
   change(key, state, change) {
