@@ -10,7 +10,7 @@ const PER_MILLION = 1e-6;
 const MAX_PRICE = 1e-3;
 /** Price of an answer's token relative to input: what most providers charge. */
 const OUTPUT_SHARE = 5;
-/** Kinds of tokens, as `usage` and `usage.cost` name them; the last is not part of the prompt. */
+/** Kinds of tokens, as `usage` and `usage.cost` name them. The first that is billed tells the price of input. */
 const KINDS = ["input", "cacheWrite", "cacheRead", "output"];
 /** Longest believable prompt in tokens. */
 const MAX_TOKENS = 1e9;

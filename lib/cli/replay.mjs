@@ -11,6 +11,7 @@ import { openReport, reportHtml } from "./report/html.mjs";
 import { POLICIES, policyName } from "./report/policies.mjs";
 import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
 import { runOf, summaryOf } from "./report/run.mjs";
+import { Versions } from "./report/versions.mjs";
 import { headOf, load } from "./session.mjs";
 import { figureList, screenColumns } from "./table.mjs";
 import { printable } from "./text.mjs";
@@ -43,7 +44,8 @@ export const replay = {
       const { path, session, told } = await load(positionals);
       const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
       const [prices, estimates] = [pricesOf(session, named, hook.cache), estimatesOf(session, hook)];
-      const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
+      const cache = cacheKindOf(session, prices);
+      const setting = { contextWindow, prices, estimates, cache, versions: new Versions() };
       const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
         isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
       );

@@ -3,7 +3,7 @@
 
 const { cutMarker: CUT_MARKER, guardOptions, hookOptions } = require("../contract.js");
 const { Reporter } = require("../hook/events.js");
-const { answerOf, getContextWindow, optionTable } = require("../hook/options.js");
+const { asked, getContextWindow, optionTable } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
 const rules = require("../options.js");
@@ -170,9 +170,7 @@ class Guard {
   #budget() {
     const standsIn = getContextWindow();
     const failed = (cause) => this.reporter.windowUnknown(standsIn, cause);
-    const isFunction = typeof this.#window === "function";
-    const asked = isFunction ? answerOf(this.#window, [], positive, failed) : this.#window;
-    const window = asked ?? standsIn;
+    const window = asked(this.#window, positive, failed) ?? standsIn;
     const reserve = Math.min(hookOptions.reserveTokens.default, window * MOST_RESERVE);
     return window - (this.#options.reserveTokens ?? reserve);
   }

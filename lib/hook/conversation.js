@@ -235,10 +235,13 @@ class Conversation {
 
   /** Appends a message to a batch; the values it was read from. What is no object says nothing. */
   #describe(message, batch) {
-    const isMessage = typeof message === "object" && message !== null;
-    if (isMessage) refuseForeign(message);
-    const values = isMessage ? valuesOf(message) : undefined;
-    batch.add(message ?? {}, this.#reader.marker, isMessage ? this.#reader.protects : undefined);
+    if (typeof message !== "object" || message === null) {
+      batch.add(message ?? {}, this.#reader.marker);
+      return undefined;
+    }
+    refuseForeign(message);
+    const values = valuesOf(message);
+    batch.add(message, this.#reader.marker, this.#reader.protects);
     return values;
   }
 }

@@ -30,7 +30,9 @@ class Conversations {
    */
   find(list) {
     const alive = this.#alive().reverse();
-    const { conversation, ...shared } = alive.map((one) => sharedWith(one, list)).reduce(better, NOTHING);
+    const { conversation, ...shared } = alive
+      .map((one) => sharedWith(one, list))
+      .reduce((best, next) => (isBetter(next, best, list) ? next : best), NOTHING);
     if (conversation === undefined) {
       // Of several branches it is the one with the fewest messages less.
       const left = alive.flatMap((one) => one.leftIn(list) ?? []).sort(byFewestNew);
@@ -40,7 +42,7 @@ class Conversations {
     this.#cut = this.#cut.filter((one) => one !== conversation);
     conversation.isCut = false;
     const isAnswered = shared.target.slice(0, shared.knownEnd).some(isAnswer);
-    return { conversation, ...shared, isAnswered };
+    return { conversation, ...shared, isAnswered, leavesAnswer: leavesAnswer(shared, list) };
   }
 
   /** The only conversation, if a compaction left no message of it: a summary, and answers to its last call. It is given up. */
@@ -98,22 +100,25 @@ const byFewestNew = (one, other) => other.end - one.end || one.cut - other.cut |
 
 const NOTHING = { own: 0, count: 0 };
 
-/** The beginning that `list` shares with a conversation, and whether the newest answer of that is not in the list. */
+/** The beginning that `list` shares with a conversation. */
 function sharedWith(conversation, list) {
   const { target } = conversation;
   const shared = sharedBeginning(target, list);
-  if (shared.count === 0) return NOTHING;
-  const at = target.findLastIndex(isAnswer);
-  const isIn = () =>
-    list.includes(target[at]) ||
-    list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
-  return { conversation, target, ...shared, leavesAnswer: at >= shared.knownEnd && !isIn() };
+  return shared.count === 0 ? NOTHING : { conversation, target, ...shared };
 }
 
-/** The one of two that shares more, or of equal ones the first that leaves no answer behind. */
-function better(best, next) {
+/** True if more is shared than with the best so far, or as much and no answer is left behind. */
+function isBetter(next, best, list) {
   const more = next.own - best.own || next.count - best.count;
-  return more > 0 || (more === 0 && best.leavesAnswer && !next.leavesAnswer) ? next : best;
+  if (more !== 0 || next.count === 0) return more > 0;
+  return !leavesAnswer(next, list) && leavesAnswer(best, list);
+}
+
+/** True if the newest answer of the conversation that `list` shares a beginning with is not in the list. */
+function leavesAnswer({ target, knownEnd }, list) {
+  const at = target.findLastIndex(isAnswer);
+  if (at < knownEnd || list.includes(target[at])) return false;
+  return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
 }
 
 module.exports = { Conversations, NEW_MESSAGES };

@@ -86,9 +86,10 @@ function readEdits(numbers, texts, forms, length) {
     // As V8 likes an index: one that came as a float is looked up several times slower.
     const number = (name) => numbers[at + AT[name]] | 0;
     const first = at + EDIT.length;
-    const ranges = Array.from({ length: number("ranges") }, (_, i) =>
-      Array.from(numbers.subarray(first + i * RANGE_NUMBERS, first + (i + 1) * RANGE_NUMBERS)),
-    );
+    const end = first + number("ranges") * RANGE_NUMBERS;
+    const ranges = [];
+    for (let from = first; from < end; from += RANGE_NUMBERS)
+      ranges.push(Array.from(numbers.subarray(from, from + RANGE_NUMBERS)));
     edits.push({
       index: number("index"),
       action: ACTIONS[number("action")],
@@ -104,7 +105,7 @@ function readEdits(numbers, texts, forms, length) {
       ranges,
       form: forms[edits.length],
     });
-    at = first + ranges.length * RANGE_NUMBERS;
+    at = end;
   }
   return edits;
 }
@@ -199,4 +200,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { Plan, isThinking, withContent, withText, withoutRepeatedCalls };
+module.exports = { Plan, isThinking, withContent, withText };

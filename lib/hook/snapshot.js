@@ -172,9 +172,9 @@ function hasTextId(content) {
 }
 
 /** A value as JSON; nothing where JSON cannot say them (cycles, BigInt, a getter that throws, great depth). */
-function json(value) {
+function json(value, replacer) {
   try {
-    return JSON.stringify(value) ?? "";
+    return JSON.stringify(value, replacer) ?? "";
   } catch {
     return "";
   }

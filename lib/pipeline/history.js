@@ -7,7 +7,7 @@ const { DatabaseError } = require("../sessions/database_errors.js");
 const { Notices } = require("../sessions/notices.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
-const { isPlain, storable } = require("../shapes/text.js");
+const { isPlain, sessionFields, storable } = require("../shapes/text.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
@@ -217,10 +217,8 @@ class PostgresProvider extends StoredHistory {
 
 /** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
 function toRow(method, message) {
-  const { role, blocks, isError, original, tool_calls: calls, tool_call_id: callId } = message ?? {};
-  const { toolCalls = calls, toolCallId = callId } = message ?? {};
-  // An answer that only calls tools has no text: OpenAI says null.
-  const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
+  const { role, blocks, isError, original } = message ?? {};
+  const { content, toolCalls, toolCallId } = sessionFields(message);
   if (!ROLES.includes(role) || typeof content !== "string") {
     throw new TypeError(
       `${method}: message must be { role: ${ROLES.join(" | ")}, content: string }; its role is ${show(role)}`,

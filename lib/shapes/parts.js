@@ -2,7 +2,7 @@
 // of parts of all stacks stand here: their names do not collide.
 "use strict";
 
-const { joinedText } = require("../hook/snapshot.js");
+const { joinedText, json } = require("../hook/snapshot.js");
 
 /** Key of a stand-in and its edited copies: the message that it stands for. */
 const SOURCE = Symbol("source");
@@ -55,13 +55,7 @@ function callBlock(part, id, name, given) {
 
 /** Returns a block that counts as JSON, without the bytes of files: no tokenizer knows their tokens. */
 function countedBlock(part) {
-  let text = "";
-  try {
-    text = JSON.stringify(part, withoutBytes) ?? "";
-  } catch {
-    // JSON cannot say cycles and BigInts.
-  }
-  return { type: "counted", text, [PART]: part };
+  return { type: "counted", text: json(part, withoutBytes), [PART]: part };
 }
 
 /** A replacer for JSON.stringify. `this` holds the value as it was before `toJSON`, which writes a Buffer's bytes as a list. */

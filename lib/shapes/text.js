@@ -28,10 +28,21 @@ const isResult = ({ role }) => role === "tool" || role === "toolResult";
 /** Returns the id of the call that a result answers. */
 const answeredId = ({ toolCallId, tool_call_id: id = toolCallId }) => id;
 
+/** Returns the fields of a message that OpenAI names or writes otherwise, as a session has them. */
+function sessionFields(message) {
+  const { tool_calls: calls, tool_call_id: callId } = message ?? {};
+  const { toolCalls = calls, toolCallId = callId } = message ?? {};
+  // An answer that only calls tools has no text: OpenAI says null.
+  return { content: message?.content ?? (Array.isArray(toolCalls) ? "" : undefined), toolCalls, toolCallId };
+}
+
+/** True if a cut at `at` splits a surrogate pair. */
+const splitsPair = (text, at) =>
+  /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
+
 /** Slices a text without half a surrogate pair at either end. */
 function wholeChars(text, from, to) {
-  const splits = (at) => /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
-  return text.slice(splits(from) ? from + 1 : from, splits(to) ? to - 1 : to);
+  return text.slice(splitsPair(text, from) ? from + 1 : from, splitsPair(text, to) ? to - 1 : to);
 }
 
 /** Cuts a text to `max` characters, the last of which is an ellipsis. */
@@ -51,4 +62,15 @@ function isPlain(text) {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-module.exports = { answeredId, callsIn, clip, isPlain, isResult, plainText, storable, wholeChars };
+module.exports = {
+  answeredId,
+  callsIn,
+  clip,
+  isPlain,
+  isResult,
+  plainText,
+  sessionFields,
+  splitsPair,
+  storable,
+  wholeChars,
+};

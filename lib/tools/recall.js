@@ -7,6 +7,7 @@ const { hookOptions, recallOptions } = require("../contract.js");
 const { Batch, joinedText } = require("../hook/snapshot.js");
 const { native } = require("../native/native.js");
 const { Shapes } = require("../shapes/index.js");
+const { splitsPair } = require("../shapes/text.js");
 
 const NAME = "recall";
 /** Default and largest size of a page, in UTF-16 units. */
@@ -169,7 +170,7 @@ function nextMatch(whole, at, [first, ...others]) {
 
 /** `at`, or one unit earlier if it splits a surrogate pair. */
 function betweenPairs(text, at) {
-  return /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1)) ? at - 1 : at;
+  return splitsPair(text, at) ? at - 1 : at;
 }
 
 function notFound(handle, results, handles, all) {

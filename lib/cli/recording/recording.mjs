@@ -2,6 +2,7 @@
 // are numbered from 0 in the order they came. The host rewrote the past between two stretches.
 
 import { countsOf } from "../../bill/prices.js";
+import rules from "../../options.js";
 import counting from "../../tools/count.js";
 
 export class Recording {
@@ -143,6 +144,4 @@ export function present(object) {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value != null));
 }
 
-export function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export const isObject = rules.record.accepts;

@@ -67,11 +67,8 @@ export function summaryOf({ none, ours, reports }, { cache, prices }) {
   const { messagesBefore = 0, messagesAfter = 0 } = reports.at(-1) ?? {};
   const savedBy = (layer) => reports.reduce((sum, { saved }) => sum + saved[layer], 0);
   const spread = (name) => {
-    const at = (share) =>
-      quantile(
-        reports.map((report) => report[name]),
-        share,
-      ) ?? 0;
+    const values = reports.map((report) => report[name]);
+    const at = (share) => quantile(values, share) ?? 0;
     return { median: at(0.5), p95: at(0.95), max: at(1) };
   };
   const pair = (name) => ({ before: none[name], after: ours[name] });
