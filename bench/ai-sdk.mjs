@@ -7,6 +7,7 @@ import { createPrepareStep } from "../lib/ai-sdk/index.js";
 import aiSdk from "../lib/shapes/ai-sdk.js";
 import { Shapes } from "../lib/shapes/index.js";
 import { printComparison } from "./economy/compare.mjs";
+import { CONTEXT_WINDOW } from "./shared.mjs";
 
 const nested = createRequire(new URL("../__test__/ai-sdk/package.json", import.meta.url));
 const { pruneMessages } = await import(pathToFileURL(nested.resolve("ai-7")).href);
@@ -31,7 +32,7 @@ function pruned(settings) {
 /** Each call happens when its last message came, with the usage of the step before it. */
 function stepped(options) {
   return () => {
-    const prepareStep = createPrepareStep({ contextWindow: 200_000, ...options });
+    const prepareStep = createPrepareStep({ contextWindow: CONTEXT_WINDOW, ...options });
     return played((messages, { length, ...list }) => {
       const last = list[length - 1];
       const answer = Object.values(list).findLast(({ role }) => role === "assistant");
@@ -66,4 +67,4 @@ const policies = {
   'createPrepareStep, economy: "thrifty"': stepped({ economy: "thrifty" }),
 };
 
-await printComparison(process.argv.slice(2), { contextWindow: 200_000, policies });
+await printComparison(process.argv.slice(2), { contextWindow: CONTEXT_WINDOW, policies });

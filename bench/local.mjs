@@ -7,9 +7,7 @@
 //
 // With `--save` the figures and the picture go to bench/results.
 
-import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { textTable } from "../lib/cli/table.mjs";
 import { loadEncoding } from "../lib/tokens/index.js";
@@ -18,9 +16,8 @@ import { countedRun, vocabularyOf } from "./local/counts.mjs";
 import { linePlot } from "./local/picture.mjs";
 import { secondsRun } from "./local/seconds.mjs";
 import { stretchOf } from "./local/stretches.mjs";
+import { EXAMPLE, save } from "./shared.mjs";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
-const RESULTS = new URL("results/", import.meta.url);
 /** The tokens of open models are not OpenAI's: this vocabulary is another one than the hook's, and is built in. */
 const VOCABULARY = "r50k_base";
 const HEADS = ["arm", "evaluated", "summaries", "reused", "refused", "user", "names"];
@@ -68,7 +65,7 @@ async function main() {
     }
     console.log();
   }
-  if (flags.save) await save(results);
+  if (flags.save) saveRuns(results);
 }
 
 function rowOf({ arm, evaluated, summaries, reused, refused, userText, toolNames }) {
@@ -82,15 +79,17 @@ function thousands(tokens) {
   return `${(tokens / 1000).toFixed(1)}k`;
 }
 
-async function save(results) {
+function saveRuns(results) {
   const [{ window }] = results;
   const lines = results
     .filter((run) => run.window === window)
     .map(({ arm, perCall }) => ({ label: arm, values: perCall }));
   const title = `Tokens evaluated, added up over the calls, window ${window}`;
-  await writeFile(new URL("local.svg", RESULTS), linePlot({ title, lines }));
-  const figures = results.map(({ perCall, ...run }) => run);
-  await writeFile(new URL("local.json", RESULTS), `${JSON.stringify(figures, null, 1)}\n`);
+  save("local.svg", linePlot({ title, lines }));
+  save(
+    "local.json",
+    results.map(({ perCall, ...run }) => run),
+  );
 }
 
 try {

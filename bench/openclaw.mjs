@@ -4,8 +4,8 @@ import strata from "../index.js";
 import { joinedText } from "../lib/hook/snapshot.js";
 import plugin from "../lib/openclaw/index.js";
 import { printComparison } from "./economy/compare.mjs";
+import { CONTEXT_WINDOW } from "./shared.mjs";
 
-const CONTEXT_WINDOW = 200_000;
 /** Tokens that OpenClaw keeps free for the answer (`reserveTokensFloor`) and that it does not offer to an engine. */
 const RESERVE_TOKENS = 20_000;
 

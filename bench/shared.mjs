@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { quantile as below } from "../lib/cli/numbers.mjs";
 
 const RESULTS = new URL("results/", import.meta.url);
 export const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
@@ -16,7 +17,4 @@ export function save(name, value) {
 }
 
 /** The value below which this share of the values lies. */
-export function quantile(values, share = 0.5) {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-}
+export const quantile = (values, share = 0.5) => below(values, share);

@@ -42,14 +42,15 @@ export function tasksIn(listFile, instancesFile) {
 
 /** Goes on with the run of `journal`: what is settled is not done again. A record is `{ id, arm, steps, bill, patch }`. */
 export async function runList(tasks, journal, { onTask, ...how }) {
+  const { records } = journal;
   for (const task of tasks) {
     for (const arm of journal.settings.arms) {
-      const { records } = journal;
       if (records.some((record) => record.id === task.id && record.arm === arm)) continue;
       const spent = records.reduce((sum, { bill }) => sum + bill.dollars, 0);
       if (spent >= how.limits.dollars) return;
       const record = await settle(task, arm, journal, spent, how);
       journal.add(record);
+      records.push(record);
       const prediction = {
         instance_id: task.id,
         model_name_or_path: `${journal.settings.model}-${arm}`,

@@ -74,11 +74,7 @@ export function kindOf(identifier) {
   return /^[a-z]+$/.test(identifier) ? "word" : "name";
 }
 
-/** Distinct identifiers of 8 to 120 characters in what the message says, thinks, calls and returns. */
-export function identifiersOf(message) {
-  return new Set(textsOf(message.content).flatMap(identifiersIn));
-}
-
+/** Identifiers of 8 to 120 characters. */
 export function identifiersIn(text) {
   const found = [];
   for (const [identifier] of text.matchAll(IDENTIFIER)) {

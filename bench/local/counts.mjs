@@ -2,6 +2,7 @@
 
 import { getEncoding } from "../../lib/tokens/index.js";
 import { identifiersIn } from "../economy/versions.mjs";
+import { quantile } from "../shared.mjs";
 import { ARMS } from "./arms.mjs";
 import { chatOf, textOf } from "./stretches.mjs";
 
@@ -90,9 +91,7 @@ async function tried(list, answer, { policy, server, watched }) {
 
 /** Median and 95th percentile; undefined where there is nothing. */
 function quantilesOf(errors) {
-  const sorted = errors.toSorted((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-  return sorted.length === 0 ? undefined : { median: at(0.5), p95: at(0.95) };
+  return errors.length === 0 ? undefined : { median: quantile(errors), p95: quantile(errors, 0.95) };
 }
 
 class CountingServer {
