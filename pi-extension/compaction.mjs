@@ -97,15 +97,20 @@ export async function compactBy(name, { preparation, customInstructions, signal 
 
 /** Imports pi's own package: the one beside this package if a program embeds pi, else the one that was started. */
 async function importPi() {
-  const started = realpathSync(process.argv[1] ?? "").replace(/([\\/]dist)[\\/].*/, "$1/index.js");
-  for (const place of [...PACKAGES, pathToFileURL(started).href]) {
+  for (const place of [...PACKAGES, undefined]) {
     try {
-      return await import(place);
+      return await import(place ?? startedPi());
     } catch {
       // Try the next place.
     }
   }
   throw new Error("pi's own package cannot be imported from here");
+}
+
+/** The entry point of the package whose script was started. */
+function startedPi() {
+  const script = realpathSync(process.argv[1]);
+  return pathToFileURL(script.replace(/^(.*[\\/]dist)[\\/].*/, "$1/index.js")).href;
 }
 
 /** Drafts of pi's `context_edit` entries for what was edited since they were last written. */

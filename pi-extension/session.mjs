@@ -10,7 +10,7 @@ import { pathProtection } from "./paths.mjs";
 import { recordOf } from "./record.mjs";
 import { errorColumns, wrapped } from "./screen.mjs";
 import { OTHER_DEFAULTS, readSettings } from "./settings.mjs";
-import { paysToLetCool } from "./warming.mjs";
+import { current, paysToLetCool } from "./warming.mjs";
 
 /** The key of our part of the status line. */
 const STATUS_KEY = "pi-strata";
@@ -41,9 +41,8 @@ export class Session {
     const { enabled, protectPaths = [], compactionModel, persistEdits, ...settings } = this.settings.values;
     const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     const isProtected = pathProtection(protectPaths, ctx.cwd);
-    const window = () => (typeof contextWindow === "function" ? contextWindow() : contextWindow);
     this.options = {
-      contextWindow: () => window() ?? this.terms.contextWindow,
+      contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
       cache: () => this.terms.cache,
       maxPromptTokens: () => this.terms.maxPromptTokens,
       warmedAt: () => this.times.warmedAt,

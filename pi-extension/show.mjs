@@ -81,9 +81,9 @@ function subjectOf(message, calls) {
 /** The text of a message; a note for an answer that failed or was aborted before its first word. */
 function textOf(message) {
   const { errorMessage, stopReason } = message;
-  return readable(message).trim() === ""
-    ? errorMessage || (stopReason === "aborted" ? "(empty, aborted)" : "(empty)")
-    : readable(message);
+  const text = readable(message);
+  if (text.trim() !== "") return text;
+  return errorMessage || (stopReason === "aborted" ? "(empty, aborted)" : "(empty)");
 }
 
 function argumentOf(given) {

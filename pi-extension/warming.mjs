@@ -33,7 +33,7 @@ export async function paysToLetCool(event, messages, options) {
 }
 
 /** The value of an option that may be a function. */
-const current = (option) => (typeof option === "function" ? option() : option);
+export const current = (option) => (typeof option === "function" ? option() : option);
 
 /**
  * Calls expected before the cache next expires: as many as there were between two pauses so far. A session lasts about as long
