@@ -25,8 +25,8 @@ export declare class Conversation {
   plan(splice: Splice, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
-  /** Frees its memory: the collector of JavaScript does not see it. Nothing is asked of it any more. */
-  free(): void
+  /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
+  free(): Promise<void>
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
 }

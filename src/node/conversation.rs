@@ -4,7 +4,7 @@
 //! A call says by a splice what changed, and asks for a plan, which reads what is new; of many messages the earlier ones are read
 //! ahead. The caller makes one call at a time.
 
-use std::mem::take;
+use std::mem::{replace, take};
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
@@ -51,11 +51,12 @@ pub struct Conversation {
 
 #[derive(Clone)]
 struct State {
-    conversation: decide::Conversation,
+    /// Shared with a fork until either of them is planned: it is copied on a worker.
+    conversation: Arc<decide::Conversation>,
     /// Facts that were read ahead, by their position among the new messages of the next call.
     ahead: Vec<Option<Arc<Message>>>,
     /// The edits of the last request, if there was one.
-    sent: Option<Vec<Edit>>,
+    sent: Option<Arc<[Edit]>>,
 }
 
 /// A change of the list.
@@ -186,7 +187,8 @@ impl Conversation {
                 let changed = state.take_in(&call, read)?;
                 let limits = options.limits(&call.terms);
                 let lessons = &mut lessons.lock();
-                let decision = decide(&mut state.conversation, &options, &call.terms, limits, lessons);
+                let conversation = Arc::make_mut(&mut state.conversation);
+                let decision = decide(conversation, &options, &call.terms, limits, lessons);
                 let sent = state.sent.take().unwrap_or_default();
                 let edited = first_difference(&sent, &decision.plan.edits).filter(|&at| at < changed.at);
                 let first_changed = edited.or(changed.is_rewrite.then_some(changed.at));
@@ -194,7 +196,7 @@ impl Conversation {
                 let last = Last { told: sent.get(..told).unwrap_or_default(), first_changed };
                 let transcript = state.conversation.transcript();
                 let answer = answer(&decision, transcript, &last, call.terms.by_message);
-                state.sent = Some(decision.plan.edits);
+                state.sent = Some(decision.plan.edits.into());
                 Ok(answer)
             }))
         })
@@ -206,17 +208,20 @@ impl Conversation {
         guarded(|| {
             let mut state = self.state.lock();
             state.sent = None;
-            state.conversation.withdraw(&mut self.lessons.lock());
+            Arc::make_mut(&mut state.conversation).withdraw(&mut self.lessons.lock());
             Ok(())
         })
     }
 
-    /// Frees its memory: the collector of JavaScript does not see it. Nothing is asked of it any more.
-    #[napi]
-    pub fn free(&self) -> Result<()> {
+    /// Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn free(&self) -> Result<Promise<()>> {
         guarded(|| {
-            *self.state.lock() = State::new(self.options.schedule);
-            Ok(())
+            let freed = replace(&mut *self.state.lock(), State::new(self.options.schedule));
+            Ok(blocking(None, move |_| {
+                drop(freed);
+                Ok(())
+            }))
         })
     }
 
@@ -240,7 +245,8 @@ impl Options {
 
 impl State {
     fn new(schedule: Mode) -> Self {
-        Self { conversation: decide::Conversation::new(schedule), ahead: Vec::new(), sent: None }
+        let conversation = Arc::new(decide::Conversation::new(schedule));
+        Self { conversation, ahead: Vec::new(), sent: None }
     }
 
     /// Takes in the change of a call, of which these messages were read last.
@@ -253,14 +259,15 @@ impl State {
         let newer = newer.into_iter().collect::<Option<Vec<_>>>().filter(|newer| newer.len() == count);
         let newer = newer.ok_or_else(|| Failure::internal("a message of the splice was never read"))?;
         let (at, cut) = (at as usize, cut as usize);
-        let left = self.conversation.transcript().len().saturating_sub(cut);
+        let conversation = Arc::make_mut(&mut self.conversation);
+        let left = conversation.transcript().len().saturating_sub(cut);
         let first = if removed > 0 || inserted > 0 { at } else { left };
-        let mut behind = self.conversation.transcript().messages().iter().skip(first);
+        let mut behind = conversation.transcript().messages().iter().skip(first);
         let is_rewrite = self.sent.is_some() && behind.any(|message| message.assistant().is_some());
-        self.conversation.splice(left, cut, 0, Vec::new());
-        self.conversation.splice(at, removed as usize, inserted as usize, newer);
+        conversation.splice(left, cut, 0, Vec::new());
+        conversation.splice(at, removed as usize, inserted as usize, newer);
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
-        self.conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
+        conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
         Ok(Change { at: first, is_rewrite })
     }
 }

@@ -90,27 +90,26 @@ impl Conversation {
     /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had
     /// learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
+        let before = self.fold.take();
         let Self { mode, transcript, has_lived, calls, .. } = self;
-        let mut fold = self.fold.take().map(Arc::unwrap_or_clone);
-        *has_lived &= fold.is_some();
+        *has_lived &= before.is_some();
         let changed = std::mem::replace(&mut self.changed, usize::MAX);
-        let mut unbound = 0..0;
-        if let Some(before) = &mut fold
-            && let Some(mut rewrite) = Rewrite::of(before.schedule().parts().0, transcript, changed)
-        {
+        let rewrite = before.as_ref().and_then(|before| Rewrite::of(before.account(), transcript, changed));
+        let (mut fold, unbound) = match (before, rewrite) {
             // Of a list that was met as it stands and sent so, nothing is known that it does not tell.
-            if *has_lived || rewrite.answer.is_some() || before.schedule().has_edits() {
-                unbound = rewrite.unbound();
+            (Some(before), Some(mut rewrite))
+                if *has_lived || rewrite.answer.is_some() || before.has_frozen() =>
+            {
+                let unbound = rewrite.unbound();
                 let is_to_last = |&at: &usize| {
                     call_before(calls, transcript, at).is_none_or(|call| calls.last() == Some(call))
                 };
                 rewrite.answer = rewrite.answer.filter(is_to_last);
-                before.schedule().rewrite(transcript, &rewrite);
-            } else {
-                fold = None;
+                (before.continued(transcript, &rewrite), unbound)
             }
-        }
-        let mut fold = fold.unwrap_or_else(|| Fold::new(*mode, terms));
+            (Some(before), None) => (Arc::unwrap_or_clone(before), 0..0),
+            _ => (Fold::new(*mode, terms), 0..0),
+        };
         let schedule = fold.schedule();
         let calibration = &mut schedule.parts().1.calibration;
         calibration.set_overhead(terms.overhead_tokens);
@@ -240,8 +239,8 @@ impl Rewrite {
         let changed = changed.or((old < len).then_some(new));
         let last_answer = account.last_answer();
         let is_tail = last_answer.is_none_or(|last| last < old);
-        let left: HashSet<u128, ByHash> =
-            account.rows().since(old).map(|(_, row)| row.message.identity).collect();
+        let mut left = HashSet::with_capacity_and_hasher(len - old, ByHash::default());
+        left.extend(account.rows().since(old).map(|(_, row)| row.message.identity));
         let is_left = |message: &Message| left.contains(&message.identity);
         let answers = |from: usize| {
             let messages = list.messages().iter().enumerate().skip(from);

@@ -25,7 +25,7 @@ pub struct EveryCall {
     set: Limits,
     /// The limits that hold: narrowed by what refusals taught.
     limits: Limits,
-    account: Account,
+    pub(super) account: Account,
     reports: Reports,
     window: Window,
     /// Numbers of the tool results and of the messages with thinking that layers 1 and 2 have passed.
@@ -87,23 +87,14 @@ impl Schedule for EveryCall {
         if self.limits == limits {
             return;
         }
-        let before = self.account.clone();
         self.limits = limits;
-        self.start_over(transcript, before.len());
+        let reports = std::mem::take(&mut self.reports);
+        let anew = self.over(transcript, self.account.len(), reports);
+        let before = std::mem::replace(self, anew);
+        self.next = before.next;
         self.settle();
         self.account.end_trial();
-        self.account.touch_changed(&before);
-    }
-
-    fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite) {
-        let lived = self.next.take().filter(|(at, _)| *at == self.account.len());
-        self.reports.goes_on(rewrite);
-        self.start_over(transcript, rewrite.known);
-        self.next = lived.zip(rewrite.answer).map(|((_, of), at)| (at, Request { touched: None, ..of }));
-    }
-
-    fn has_edits(&self) -> bool {
-        false
+        self.account.touch_changed(&before.account);
     }
 
     fn withdraw(&mut self) {
@@ -133,14 +124,23 @@ impl EveryCall {
         }
     }
 
-    /// Takes in the first messages anew.
-    fn start_over(&mut self, transcript: &Transcript, count: usize) {
-        let (limits, reports) = (self.limits.clone(), std::mem::take(&mut self.reports));
-        let set = self.set.clone();
-        *self = Self { set, limits, reports, next: self.next, ..Self::default() };
+    /// The layers over a list that its host rewrote.
+    pub(super) fn continued(&self, transcript: &Transcript, rewrite: &Rewrite) -> Self {
+        let mut reports = self.reports.clone();
+        reports.goes_on(rewrite);
+        let lived = self.next.filter(|(at, _)| *at == self.account.len()).zip(rewrite.answer);
+        let next = lived.map(|((_, of), at)| (at, Request { touched: None, ..of }));
+        Self { next, ..self.over(transcript, rewrite.known, reports) }
+    }
+
+    /// The layers over the first `count` messages, under the same limits.
+    fn over(&self, transcript: &Transcript, count: usize, reports: Reports) -> Self {
+        let (set, limits) = (self.set.clone(), self.limits.clone());
+        let mut anew = Self { set, limits, reports, ..Self::default() };
         for (index, message) in transcript.messages().iter().enumerate().take(count) {
-            self.enter(index, message, transcript);
+            anew.enter(index, message, transcript);
         }
+        anew
     }
 
     /// Brings the account to what is sent now; layer 4's part of it is on trial, for it starts anew at each call.

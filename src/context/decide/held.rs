@@ -1,12 +1,17 @@
-//! What each message shows, as positions in the index: whole, and in the form it is sent in.
+//! What each message shows, as positions in the index: whole, and in the form it is sent in. The index reads a message at the
+//! first batch after it came.
 
 use std::borrow::Cow;
 
+use super::index::CoverageIndex;
+use crate::context::facts::transcript::Message;
 use crate::context::request::account::{Form, Row};
 
 /// The pieces of one message.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
+    /// True if it was sent in some form when it came.
+    pub is_shown: bool,
     /// Positions of what it shows unedited: its names in their order, then its lines in theirs.
     pub numbers: Box<[u32]>,
     /// Of what its edited form shows.
@@ -16,6 +21,17 @@ pub struct Held {
 }
 
 impl Held {
+    /// Enters the message of `row` into the index. `opener` is the message that opens its group.
+    pub fn enter(&mut self, index: &mut CoverageIndex, row: &Row, opener: Option<&Message>) {
+        let (message, traits) = (&row.message, &row.message.traits);
+        index.go_to(self.call);
+        self.numbers = index.number(&traits.identifiers, &traits.lines);
+        let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
+        self.kept = traits.kept.as_ref().map(|kept| index.number(kept, kept_lines));
+        let call = opener.and_then(|opener| opener.traits.targets.get(row.call));
+        index.enter(&self.numbers, traits, message.assistant().is_some(), call);
+    }
+
     /// Positions of what it shows as `row` is sent.
     #[must_use]
     pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {

@@ -3,7 +3,7 @@
 //! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
 
 use super::calibration::Sent;
-use super::conversation::{Rewrite, sent_before};
+use super::conversation::sent_before;
 use super::economy::Policy;
 use super::lessons::{Call, Lessons};
 use super::reports::{Reports, Request};
@@ -33,12 +33,6 @@ pub trait Schedule {
 
     /// Sets what the host says of its model now.
     fn set_terms(&mut self, transcript: &Transcript, policy: Policy, limits: &Limits);
-
-    /// Goes on with a list that its host rewrote.
-    fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite);
-
-    /// True if anything is not sent as it came, or would not be in the call that was planned last.
-    fn has_edits(&self) -> bool;
 
     /// Forgets the call that was planned last.
     fn withdraw(&mut self);

@@ -23,7 +23,7 @@ impl Session {
             ..Traits::default()
         };
         if is_answer {
-            self.index.tick();
+            self.wait(1);
         }
         let numbers = self.index.number(&traits.identifiers, &traits.lines);
         self.index.enter(&numbers, &traits, is_answer, of);
@@ -49,7 +49,7 @@ impl Session {
     }
 
     fn wait(&mut self, calls: u32) {
-        (0..calls).for_each(|_| self.index.tick());
+        self.index.go_to(self.index.calls() + calls);
     }
 
     /// The loss with every message that shows these.

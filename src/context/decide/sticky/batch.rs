@@ -132,6 +132,7 @@ impl Sticky {
     fn take_least_useful(&mut self, newest: Newest, goal: &Goal) {
         let (estimate, thinking) = (self.estimate(), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
+        self.fill_index();
         let view = View::of(&self.index, &self.account, &self.held);
         // Where no more may go than must, each step leaves this much at least.
         let least = if goal.is_exact { FULL_SHARE * goal.ladder } else { 0.0 };

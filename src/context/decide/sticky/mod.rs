@@ -16,8 +16,6 @@ use super::index::CoverageIndex;
 use super::play::Schedule;
 use super::reports::{Reports, Request};
 use super::verdict::{Arithmetic, Verdict};
-use crate::context::facts::traits::identifiers::Identifier;
-use crate::context::facts::traits::lines::Line;
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::{Limits, Overflow, shrink, thinking};
@@ -45,9 +43,14 @@ pub struct Sticky {
     set: Limits,
     /// The limits that hold: narrowed by what refusals taught.
     limits: Limits,
-    account: Account,
+    pub(super) account: Account,
     held: Vec<Held>,
+    /// Calls so far.
+    calls: u32,
+    /// What the first messages showed, up to the last batch that was worked out.
     index: CoverageIndex,
+    /// The number of these messages.
+    indexed: usize,
     reports: Reports,
     rent: Rent,
     pending: Option<Pending>,
@@ -93,23 +96,13 @@ impl Schedule for Sticky {
         }
         let is_answer = message.assistant().is_some();
         if is_answer {
-            self.index.tick();
+            self.calls += 1;
             self.narrow();
         }
-        let traits = &message.traits;
         self.account.enter(transcript, index);
         self.reports.pass(message);
-        let mut held = Held { call: self.index.calls(), ..Held::default() };
-        if message.is_sent && self.account.form(index) != Form::Gone {
-            let mut number = |names: &[Identifier], lines: &[Line]| self.index.number(names, lines);
-            held.numbers = number(&traits.identifiers, &traits.lines);
-            let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
-            held.kept = traits.kept.as_ref().map(|kept| number(kept, kept_lines));
-            let row = self.account.row(index);
-            let call = row.and_then(|row| self.account.message(row.group)?.traits.targets.get(row.call));
-            self.index.enter(&held.numbers, traits, is_answer, call);
-        }
-        self.held.push(held);
+        let is_shown = message.is_sent && self.account.form(index) != Form::Gone;
+        self.held.push(Held { is_shown, call: self.calls, ..Held::default() });
     }
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
@@ -135,35 +128,6 @@ impl Schedule for Sticky {
         self.narrow();
     }
 
-    /// What both lists begin with is sent as it was; from there on nothing is decided yet.
-    fn rewrite(&mut self, transcript: &Transcript, rewrite: &Rewrite) {
-        // What was planned last was sent. The call counts when its answer comes.
-        self.account.keep_trial();
-        let lived = self.pending.take().zip(rewrite.answer);
-        let mut reports = std::mem::take(&mut self.reports);
-        reports.goes_on(rewrite);
-        let anew = Self {
-            reports,
-            // A new conversation owes nothing to what was carried before.
-            rent: if rewrite.is_new { Rent::default() } else { self.rent },
-            has_planned: self.has_planned && !rewrite.is_new,
-            was_reported: self.is_reported(),
-            is_restored: true,
-            ..Self::new(self.policy, self.set.clone())
-        };
-        let before = std::mem::replace(self, anew);
-        for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
-            self.enter(index, message, transcript);
-        }
-        self.freeze(&before.account, transcript, rewrite);
-        self.rent = Rent { left: self.rent.left.min(self.context()), unpaid_at: 0.0, ..self.rent };
-        self.pending = lived.map(|(call, at)| Pending { at, before: self.rent, ..call });
-    }
-
-    fn has_edits(&self) -> bool {
-        self.account.sent() != self.account.raw()
-    }
-
     fn withdraw(&mut self) {
         if let Some(call) = self.pending.take() {
             self.take_back();
@@ -178,6 +142,31 @@ impl Sticky {
     pub fn new(policy: Policy, limits: Limits) -> Self {
         let reports = Reports::new(policy.calibrate);
         Self { policy, set: limits.clone(), limits, reports, ..Self::default() }
+    }
+
+    /// The fold of a list that its host rewrote. What both lists begin with is sent as it was; from there on nothing is decided
+    /// yet.
+    pub(super) fn continued(&self, transcript: &Transcript, rewrite: &Rewrite) -> Self {
+        let mut reports = self.reports.clone();
+        reports.goes_on(rewrite);
+        let mut anew = Self {
+            reports,
+            // A new conversation owes nothing to what was carried before.
+            rent: if rewrite.is_new { Rent::default() } else { self.rent },
+            has_planned: self.has_planned && !rewrite.is_new,
+            was_reported: self.is_reported(),
+            is_restored: true,
+            ..Self::new(self.policy, self.set.clone())
+        };
+        for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
+            anew.enter(index, message, transcript);
+        }
+        anew.freeze(&self.account, transcript, rewrite);
+        anew.rent = Rent { left: anew.rent.left.min(anew.context()), unpaid_at: 0.0, ..anew.rent };
+        // What was planned last was sent. The call counts when its answer comes.
+        let lived = self.pending.clone().zip(rewrite.answer);
+        anew.pending = lived.map(|(call, at)| Pending { at, before: anew.rent, ..call });
+        anew
     }
 
     /// Goes by the host's limits, narrowed by what refusals taught.
@@ -203,6 +192,17 @@ impl Sticky {
         let goals = shrink::Goals { most, ..shrink::Goals::least(self.limits.budget()) };
         shrink::shrink(&mut least, &self.estimate(), goals);
         least.sent()
+    }
+
+    /// Enters what came since the last batch into the index. Until a batch is worked out nobody asks it.
+    fn fill_index(&mut self) {
+        let Self { account, held, index, .. } = self;
+        for (at, held) in held.iter_mut().enumerate().skip(self.indexed).filter(|(_, held)| held.is_shown) {
+            let Some(row) = account.row(at) else { continue };
+            held.enter(index, row, account.message(row.group));
+        }
+        self.index.go_to(self.calls);
+        self.indexed = self.held.len();
     }
 
     fn estimate(&self) -> Estimate {

@@ -226,7 +226,7 @@ mod tests {
             changed: Some(0),
             is_new: true,
         };
-        fold.rewrite(&rewritten, &rewrite);
+        let mut fold = fold.continued(&rewritten, &rewrite);
         fold.play(&rewritten, lessons, &[], &mut |request| {
             lived += usize::from(request.is_lived);
         });

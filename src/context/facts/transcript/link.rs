@@ -1,6 +1,6 @@
 //! Links each tool result to the call that it answers, and finds what stands between the two.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::{Assistant, Body, Message};
@@ -149,7 +149,7 @@ struct OpenCalls<'a> {
     opener: usize,
     is_sent: bool,
     /// The position of each call; `None` once a result took it.
-    positions: HashMap<&'a str, Option<usize>>,
+    positions: BTreeMap<&'a str, Option<usize>>,
 }
 
 impl<'a> OpenCalls<'a> {
