@@ -13,7 +13,7 @@ use crate::context::facts::measure::{Raw, Rules, measure};
 use crate::context::facts::transcript::Message;
 
 /// Bytes of facts that are kept while not in use.
-const MAX_BYTES: usize = 8 * 1024 * 1024;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Entries from which on unused ones are removed.
 const SWEPT_FROM: usize = 4096;
 
