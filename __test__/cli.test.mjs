@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { countTokens } from "../index.js";
-import { textTable } from "../lib/cli/table.mjs";
+import { textTable } from "../lib/cli/terminal.mjs";
 import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
-import { billOf } from "../lib/cli/report/bill.mjs";
+import { billOf } from "../lib/cli/report/play.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { seeAsSent, sentOf } from "../pi-extension/compaction.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";

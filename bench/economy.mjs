@@ -8,7 +8,7 @@ import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { PRICES } from "../__test__/support/live/provider.mjs";
 import { uncompacted } from "../__test__/support/recordings.mjs";
-import { ours } from "../lib/cli/report/policies.mjs";
+import { ours } from "../lib/cli/report/report.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
 import { scatterPlot } from "./plot.mjs";

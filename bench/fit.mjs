@@ -6,7 +6,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { progressLine } from "../lib/cli/progress.mjs";
+import { progressLine } from "../lib/cli/terminal.mjs";
 import { fittedWithSpread, summed } from "./fit/forgetting.mjs";
 import { messagesIn } from "./fit/formats.mjs";
 import { measure } from "./fit/measure.mjs";

@@ -9,7 +9,7 @@
 
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
-import { textTable } from "../lib/cli/table.mjs";
+import { textTable } from "../lib/cli/terminal.mjs";
 import { loadEncoding } from "../lib/tokens/index.js";
 import { ARMS } from "./local/arms.mjs";
 import { countedRun, vocabularyOf } from "./local/counts.mjs";

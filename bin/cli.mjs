@@ -3,11 +3,11 @@
 
 import { cache } from "../lib/cli/cache.mjs";
 import { count } from "../lib/cli/count.mjs";
-import { UsageError } from "../lib/cli/errors.mjs";
 import { explain } from "../lib/cli/explain.mjs";
 import { HELP } from "../lib/cli/help.mjs";
 import { readArguments } from "../lib/cli/options.mjs";
 import { replay } from "../lib/cli/replay.mjs";
+import { UsageError } from "../lib/cli/terminal.mjs";
 import native from "../lib/native/native.js";
 import rules from "../lib/options.js";
 

@@ -1,6 +1,6 @@
 // Fits text to a terminal: tables, wrapped sentences, and a reader that opens a text at its top.
 
-import { columnsOf, padded, printable, USUAL_COLUMNS, wrapped as wrappedLine } from "../lib/cli/text.mjs";
+import * as terminal from "../lib/cli/terminal.mjs";
 
 /** Columns that pi's margins take from a notice. */
 const MARGIN = 2;
@@ -9,10 +9,11 @@ const READER_MARGIN = 8;
 const LEAST_READER_ROWS = 5;
 /** Keys that turn pages, as in a pager: pi's full screen does not pass the page keys on. */
 const PAGE_LETTERS = { pageDown: " ", pageUp: "b" };
-const GAP = "  ";
+
+const { columnsOf, inColumns, printable, widthsOf } = terminal;
 
 /** Columns of a line of standard error. */
-export const errorColumns = () => process.stderr.columns || USUAL_COLUMNS;
+export const errorColumns = () => process.stderr.columns || terminal.USUAL_COLUMNS;
 
 /** The first line of a text, with an ellipsis where the rest is missing or the line is wider than `columns`. */
 export function clipped(text, columns = Number.POSITIVE_INFINITY) {
@@ -23,7 +24,7 @@ export function clipped(text, columns = Number.POSITIVE_INFINITY) {
 
 /** The lines of `text`, each broken where it is wider than `columns`. */
 export function wrapped(text, columns) {
-  return text.split("\n").flatMap((line) => wrappedLine(printable(line), columns, pieces));
+  return text.split("\n").flatMap((line) => terminal.wrapped(printable(line), columns, pieces));
 }
 
 /** A text in pieces of at most so many columns. */
@@ -47,17 +48,17 @@ function pieces(text, columns) {
  * are clipped where the table is wider than a notice.
  */
 export function table(header, rows) {
-  const columns = (process.stdout.columns || USUAL_COLUMNS) - MARGIN;
+  const columns = terminal.screenColumns() - MARGIN;
   const lines = [header, ...rows.map((cells) => cells.map(String))];
   const isLeft = header.map((_, i) => i === 0 || rows.some((cells) => !/^[\d,]*$/.test(cells[i])));
-  const widths = header.map((_, i) => Math.max(...lines.map((cells) => columnsOf(cells[i]))));
-  const needed = () => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  const widths = widthsOf(lines);
+  const lineOf = (cells) => {
+    const fitting = cells.map((cell, i) => clipped(cell, widths[i]));
+    return inColumns(fitting, widths, (i) => isLeft[i]);
+  };
   const widest = () => widths.reduce((best, width, i) => (isLeft[i] && width > widths[best] ? i : best), 0);
-  while (needed() > columns && widths[widest()] > 1) widths[widest()] -= 1;
-  return lines.map((cells) => {
-    const line = cells.map((cell, i) => padded(clipped(cell, widths[i]), widths[i], isLeft[i]));
-    return line.join(GAP).trimEnd();
-  });
+  while (columnsOf(lineOf(header)) > columns && widths[widest()] > 1) widths[widest()] -= 1;
+  return lines.map((cells) => lineOf(cells).trimEnd());
 }
 
 /** Shows `text` from its top in pi's terminal until the user closes it. Returns false if this pi has no terminal. */

@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { textTable } from "../../lib/cli/table.mjs";
+import { textTable } from "../../lib/cli/terminal.mjs";
 import { billOf, readCalls } from "./calls.mjs";
 import { RunFailure, UsageError } from "./journal.mjs";
 import { Pi } from "./pi.mjs";

@@ -1,7 +1,7 @@
 // The plan and the results of a run as text for a terminal.
 
 import { percent, whole } from "../../lib/cli/numbers.mjs";
-import { textTable } from "../../lib/cli/table.mjs";
+import { textTable } from "../../lib/cli/terminal.mjs";
 import { ASSUMED_DIFFERING, planOf } from "./summary.mjs";
 
 const ARM_HEADS = ["arm", "solved", "steps", "prompt", "cached", "output", "dollars", "misses", "refused"];

@@ -2,7 +2,7 @@
 // what the assistant went on to use was still in front of it.
 
 import { PRICES } from "../../__test__/support/live/provider.mjs";
-import { billOf, emptyBill, hitRate } from "../../lib/cli/report/bill.mjs";
+import { billOf, emptyBill, hitRate } from "../../lib/cli/report/play.mjs";
 import { Versions } from "./versions.mjs";
 import { Origins, Visible } from "./visible.mjs";
 

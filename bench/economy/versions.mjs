@@ -1,6 +1,6 @@
 // What the measure knows of each version of a message: its size, and the identifiers and lines a model can read in it.
 
-import { Versions as Identities } from "../../lib/cli/report/versions.mjs";
+import { Versions as Identities } from "../../lib/cli/report/play.mjs";
 import counting from "../../lib/tools/count.js";
 import { addLines, bareLine, stringsIn } from "./lines.mjs";
 

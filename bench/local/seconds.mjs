@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { textTable } from "../../lib/cli/table.mjs";
+import { textTable } from "../../lib/cli/terminal.mjs";
 import { getEncoding } from "../../lib/tokens/index.js";
 import { playArm, shownToSummarize, summaryTokens } from "./counts.mjs";
 import { chatOf, stretchOf } from "./stretches.mjs";

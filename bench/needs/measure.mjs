@@ -3,7 +3,7 @@
 
 import { Loop, play } from "../../__test__/support/live/loop.mjs";
 import { Provider } from "../../__test__/support/live/provider.mjs";
-import { Versions } from "../../lib/cli/report/versions.mjs";
+import { Versions } from "../../lib/cli/report/play.mjs";
 import { callsIn, editsIn, linesOf } from "../economy/lines.mjs";
 import { Visible } from "../economy/visible.mjs";
 import { spansOf, textOf, wantedIn } from "./texts.mjs";

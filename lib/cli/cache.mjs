@@ -5,7 +5,7 @@ import book from "../tools/ledger_book.js";
 import { percent, some, times, whole } from "./numbers.mjs";
 import { price } from "./options.mjs";
 import { load } from "./session.mjs";
-import { figureList, textTable } from "./table.mjs";
+import { figureList, textTable } from "./terminal.mjs";
 
 /** Most rows of a table that are printed; `--json` has them all. */
 const MOST_ROWS = 20;
@@ -23,15 +23,15 @@ export const cache = {
   async run({ positionals, hook, price: prices }) {
     const { path, session, told } = await load(positionals);
     const ledger = await ledgerOf(session, { ...hook, prices });
-    const parts = [figureList(figuresOf(path, session, ledger)), missTable(ledger), moveTable(ledger)];
+    const parts = [figuresOf(path, session, ledger), missTable(ledger), moveTable(ledger)];
     return { document: { ...told, ...ledger }, text: parts.filter(Boolean).join("\n\n") };
   },
 };
 
 /** The ledger of a recording, over all its stretches. */
 export function ledgerOf(recording, options) {
-  const lists = recording.stretches.map(({ opening }, stretch) => ({
-    list: recording.messagesIn(stretch),
+  const lists = recording.stretches.map(({ opening, to }, stretch) => ({
+    list: recording.messagesBefore({ stretch, at: to }),
     from: opening.length,
   }));
   return book.ledgerOf("cache", lists, { ...recording.times, ...options });
@@ -41,7 +41,7 @@ function figuresOf(path, { format, length, times: { warmedAt, coldAt } }, ledger
   const { calls, unreportedCalls, unpricedCalls, editedCalls, tokens, dollars, predicted } = ledger;
   const share = (value) => `${(100 * value).toFixed(2)} %`;
   const within = `median ${share(predicted.median)}, p95 ${share(predicted.p95)}`;
-  const lines = [
+  return figureList([
     ["session", path],
     ["format", `${format}, ${some(length, "message")}`],
     ["model calls", whole(calls)],
@@ -60,8 +60,7 @@ function figuresOf(path, { format, length, times: { warmedAt, coldAt } }, ledger
       editedCalls > 0 ? whole(editedCalls) : "none: it was not at work, or had no need",
     ],
     predicted.count > 0 && ["prompts predicted within", within],
-  ];
-  return lines.filter(Boolean);
+  ]);
 }
 
 /** Compares with the same conversation without the hook, if that would have fitted the window. */
@@ -91,24 +90,17 @@ function missTable({ misses, tokens }) {
 }
 
 function missRow([title, misses]) {
-  const sum = (of) => misses.reduce((total, miss) => total + (of(miss) ?? 0), 0);
-  const isPriced = misses.some(({ dollars }) => dollars !== undefined);
-  const cost = isPriced ? sum(({ dollars }) => dollars) : undefined;
-  return [title, whole(misses.length), whole(sum(({ tokens }) => tokens)), usd(cost)];
+  const tokens = misses.reduce((sum, miss) => sum + miss.tokens, 0);
+  const priced = misses.flatMap(({ dollars }) => dollars ?? []);
+  const cost = priced.length > 0 ? priced.reduce((sum, dollars) => sum + dollars) : undefined;
+  return [title, whole(misses.length), whole(tokens), usd(cost)];
 }
 
 function moveTable({ moves }) {
   if (moves.length === 0) return undefined;
-  const rows = moves
-    .slice(-MOST_ROWS)
-    .map(({ call, tokens, rewritten, cost, saved, reason }) => [
-      `call ${whole(call)}`,
-      whole(tokens),
-      whole(rewritten),
-      usd(cost),
-      usd(saved),
-      reason ?? "–",
-    ]);
+  const rows = moves.slice(-MOST_ROWS).map(({ call, tokens, rewritten, cost, saved, reason = "–" }) => {
+    return [`call ${whole(call)}`, whole(tokens), whole(rewritten), usd(cost), usd(saved), reason];
+  });
   const heads = ["moves", "took out", "rewritten", "cost", "saved since", "why"];
   const table = textTable(heads, rows, { hasProse: true });
   const older = moves.length - rows.length;

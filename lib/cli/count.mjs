@@ -7,20 +7,16 @@ import { TextDecoder } from "node:util";
 import loading from "../tokens/load.js";
 import models from "../tokens/models.js";
 import counting from "../tools/count.js";
-import { reading, UsageError } from "./errors.mjs";
 import { whole } from "./numbers.mjs";
 import { text } from "./options.mjs";
-import { textTable } from "./table.mjs";
-import { printable } from "./text.mjs";
+import { printable, reading, textTable, UsageError } from "./terminal.mjs";
 
 export const count = {
   own: { encoding: text, model: text, tokenizer: text, pattern: text },
   takesFiles: true,
   /** Counts files, "-" or none for standard input. Names those that cannot be read, and counts the others. */
-  async run({ positionals, encoding, model, tokenizer, pattern }) {
-    if (tokenizer !== undefined && (encoding ?? model) !== undefined)
-      throw new UsageError("--tokenizer names the encoding itself; leave --encoding and --model out.");
-    const options = { encoding: await encodingOf({ encoding, model, tokenizer, pattern }) };
+  async run({ positionals, ...wanted }) {
+    const options = { encoding: await encodingOf(wanted) };
     const files = [];
     for (const file of positionals.length > 0 ? positionals.flatMap(filesNamed) : ["-"]) {
       try {
@@ -31,13 +27,20 @@ export const count = {
         process.exitCode = 2;
       }
     }
-    const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
-    return { document: { files, total }, text: files.length > 0 ? tableOf(files, total) : undefined };
+    const sum = (kind) => files.reduce((total, file) => total + file[kind], 0);
+    const all = { file: "total", tokens: sum("tokens"), bytes: sum("bytes") };
+    const rows = files
+      .concat(files.length > 1 ? all : [])
+      .map(({ file, tokens, bytes }) => [file, whole(tokens), whole(bytes)]);
+    const table = files.length > 0 ? textTable(["file", "tokens", "bytes"], rows) : undefined;
+    return { document: { files, total: all.tokens }, text: table };
   },
 };
 
 /** The encoding of that name, of a model, or of a file. The user can fix a wrong one. */
 async function encodingOf({ encoding, model, tokenizer, pattern }) {
+  if (tokenizer !== undefined && (encoding ?? model) !== undefined)
+    throw new UsageError("--tokenizer names the encoding itself; leave --encoding and --model out.");
   try {
     if (tokenizer === undefined) return models.encodingIn({ encoding, model });
     return await loading.loadEncoding(tokenizer, { name: tokenizer, pattern });
@@ -68,14 +71,4 @@ async function countFile(file, options) {
     throw new UsageError(`Cannot count ${printable(file)}: it is too long for one string; split it.`);
   }
   return { file, bytes: bytes.length, tokens: counting.countTokens(content, options) };
-}
-
-/** The counts, with a total if there are several. */
-function tableOf(files, total) {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const rows = files.concat(files.length > 1 ? { file: "total", tokens: total, bytes } : []);
-  return textTable(
-    ["file", "tokens", "bytes"],
-    rows.map(({ file, ...sizes }) => [file, whole(sizes.tokens), whole(sizes.bytes)]),
-  );
 }

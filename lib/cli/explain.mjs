@@ -2,11 +2,10 @@
 // from 1, in the order of the recording.
 
 import { explain as explainList } from "../tools/explain.js";
-import { UsageError } from "./errors.mjs";
 import { change, shared, some, whole } from "./numbers.mjs";
 import { wholeNumber } from "./options.mjs";
 import { load } from "./session.mjs";
-import { figureList, textTable } from "./table.mjs";
+import { figureList, textTable, UsageError } from "./terminal.mjs";
 
 export const explain = {
   own: { call: wholeNumber },

@@ -1,7 +1,7 @@
 // The texts of `--help`.
 
 import { HOOK_FLAGS } from "./options.mjs";
-import { wrapped } from "./text.mjs";
+import { wrapped } from "./terminal.mjs";
 
 const WIDTH = 78;
 

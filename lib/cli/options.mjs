@@ -5,8 +5,7 @@ import { parseArgs } from "node:util";
 import contract from "../contract.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
-import { REASONS, UsageError } from "./errors.mjs";
-import { printable } from "./text.mjs";
+import { printable, REASONS, UsageError } from "./terminal.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
 const HOOK_OPTIONS = Object.fromEntries(

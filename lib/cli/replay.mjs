@@ -4,22 +4,18 @@ import { basename } from "node:path";
 import contract from "../contract.js";
 import { change, some, whole } from "./numbers.mjs";
 import { price, text, wholeNumber } from "./options.mjs";
-import { progressLine } from "./progress.mjs";
-import { reportData } from "./report/data.mjs";
-import { estimatesOf } from "./report/estimates.mjs";
-import { openReport, reportHtml } from "./report/html.mjs";
-import { POLICIES, policyName } from "./report/policies.mjs";
+import { estimatesOf } from "./report/play.mjs";
 import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
-import { runOf, summaryOf } from "./report/run.mjs";
-import { Versions } from "./report/versions.mjs";
+import * as reports from "./report/report.mjs";
 import { headOf, load } from "./session.mjs";
-import { figureList, screenColumns } from "./table.mjs";
-import { printable } from "./text.mjs";
+import { figureList, printable, progressLine, screenColumns } from "./terminal.mjs";
 
 const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
   breakpoint: "whole earlier requests are read (breakpoint cache)",
 };
+const pair = (before, after) => `${whole(before)} → ${whole(after)}`;
+
 /** The columns of a call: head, width and cell. Those of the layers are shown if the terminal has room for all. */
 const COLUMNS = [
   ["call", 6, (call) => whole(call.call)],
@@ -33,19 +29,16 @@ const COLUMNS = [
 ];
 const LAYER_HEADS = ["results", "thinking", "dropped"];
 
-const pair = (before, after) => `${whole(before)} → ${whole(after)}`;
-
 export const replay = {
   own: { every: wholeNumber, html: text, price },
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: named, json }) {
-    const page = html === undefined ? undefined : await openReport(html);
+    const page = html === undefined ? undefined : await reports.openReport(html);
     try {
       const { path, session, told } = await load(positionals);
       const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
       const [prices, estimates] = [pricesOf(session, named, hook.cache), estimatesOf(session, hook)];
-      const cache = cacheKindOf(session, prices);
-      const setting = { contextWindow, prices, estimates, cache, versions: new Versions() };
+      const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
       const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
         isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
       );
@@ -56,19 +49,19 @@ export const replay = {
         if (report.call % every === 0) print(rowOf(([, , cell]) => cell(report)));
         line.advance();
       };
-      const run = await runOf(session, { ...setting, hook, onCall });
+      const run = await reports.runOf(session, { ...setting, hook, onCall });
       line.stop();
-      const others = progressLine("setting", page === undefined ? 0 : Object.keys(POLICIES).length);
-      const shown = { title: basename(path), ours: policyName(hook), onPolicy: others.advance };
-      await page?.write(async () => reportHtml(await reportData({ ...shown, ...setting, session, run })));
-      others.stop();
-      const summary = summaryOf(run, setting);
-      const where =
-        page === undefined ? "" : `\n\nThe report is in ${printable(html)}; open it in any browser.`;
-      return {
-        document: { ...told, oddCalls, calls: run.reports, summary },
-        text: `\n${closingText(session, summary)}${where}`,
-      };
+      const summary = reports.summaryOf(run, setting);
+      const closing = [`\n${closingText(session, summary)}`];
+      if (page !== undefined) {
+        const others = progressLine("setting", Object.keys(reports.POLICIES).length);
+        const shown = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
+        const data = await reports.reportData({ ...shown, ...setting, session, run });
+        await page.write(await reports.reportHtml(data));
+        others.stop();
+        closing.push(`The report is in ${printable(html)}; open it in any browser.`);
+      }
+      return { document: { ...told, oddCalls, calls: run.reports, summary }, text: closing.join("\n\n") };
     } finally {
       await page?.discard();
     }
@@ -89,7 +82,7 @@ function openingText(path, session, { prices, cache, contextWindow }, oddCalls) 
     ["prices", pricesText(prices)],
     ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
     ["window", `${whole(contextWindow)} tokens`],
-    ...oddCalls.slice(-1).map((newest) => ["usage", oddText(oddCalls.length, newest)]),
+    oddCalls.length > 0 && ["usage", oddText(oddCalls.length, oddCalls.at(-1))],
   ]);
 }
 
@@ -103,7 +96,7 @@ function oddText(count, { call, reported, counted }) {
 
 /** The sums. The layers' savings add up to the difference in tokens sent. */
 function closingText({ unplayed, stretches, problems }, summary) {
-  const { tokensSent, peakTokens, messages, saved, callsOverWindow, totalMs, blockedMs } = summary;
+  const { tokensSent, saved } = summary;
   const both = ({ before, after }) => pair(before, after);
   const spread = (ms) =>
     ["median", "p95", "max"].map((name) => `${name} ${ms[name].toFixed(2)} ms`).join(", ");
@@ -114,16 +107,16 @@ function closingText({ unplayed, stretches, problems }, summary) {
     ["model calls", whole(summary.calls)],
     ...left.map(([which, calls]) => ["not played", `${some(calls, "call")} ${which}`]),
     ["recorded compactions", whole(stretches.filter(({ cause }) => cause === "compaction").length)],
-    ["messages in the last call", both(messages)],
+    ["messages in the last call", both(summary.messages)],
     ["tokens sent, all calls", `${sent}, as the provider counts, estimated`],
     ...acted.map((layer) => [`  saved: ${contract.layers[layer]}`, whole(saved[layer])]),
     ["  saved in all", whole(tokensSent.before - tokensSent.after)],
     ["cost of the input, all calls", moneyText(summary)],
-    ["largest call", both(peakTokens)],
-    ["calls over the window", both(callsOverWindow)],
-    ["time per call", spread(totalMs)],
-    ["main thread held", spread(blockedMs)],
-    ...(problems.length > 0 ? [["lines skipped", whole(problems.length)]] : []),
+    ["largest call", both(summary.peakTokens)],
+    ["calls over the window", both(summary.callsOverWindow)],
+    ["time per call", spread(summary.totalMs)],
+    ["main thread held", spread(summary.blockedMs)],
+    problems.length > 0 && ["lines skipped", whole(problems.length)],
   ]);
 }
 

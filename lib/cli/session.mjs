@@ -3,11 +3,10 @@
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
-import { nameOf, reading, UsageError } from "./errors.mjs";
+import { join, relative, sep } from "node:path";
 import { some } from "./numbers.mjs";
 import { readLines } from "./recording/lines.mjs";
-import { printable } from "./text.mjs";
+import { nameOf, printable, reading, UsageError } from "./terminal.mjs";
 
 /** Where pi and Claude Code keep their sessions. */
 const HOMES = () => [
@@ -28,36 +27,24 @@ export async function load([given]) {
   return { path, session, told: { session: path, format, problems, unplayed } };
 }
 
-/** The first lines of a table about a session. */
-export function headOf(path, { format, length, calls }) {
-  const size = `${some(length, "message")}, ${some(calls.length, "model call")}`;
-  return [
-    ["session", path],
-    ["format", `${format}, ${size}`],
-  ];
-}
-
 /** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
 async function findSession(path) {
   if (path === "-") return path;
   if (path !== undefined && !(await reading(path, stat(path))).isDirectory()) return path;
   const folders = path === undefined ? HOMES() : [path];
-  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
+  const found = (await Promise.all(folders.map(sessionsIn))).flat();
   const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
   const where = folders.map(printable).join(" or ");
   throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
 }
 
-async function sessionsIn(folder, depth = 0) {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const found = entries.map(async (entry) => {
-    const file = join(folder, entry.name);
-    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, depth + 1) : [];
-    const { mtimeMs } = SESSION.test(entry.name) ? await stat(file).catch(() => ({})) : {};
-    return mtimeMs === undefined ? [] : [{ file, mtimeMs }];
-  });
-  return (await Promise.all(found)).flat();
+async function sessionsIn(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile() && SESSION.test(entry.name));
+  const paths = files.map(({ parentPath, path = parentPath, name }) => join(path, name));
+  const near = paths.filter((file) => relative(folder, file).split(sep).length <= MAX_DEPTH + 1);
+  return Promise.all(near.map(async (file) => ({ file, mtimeMs: (await stat(file)).mtimeMs })));
 }
 
 /** The recording in the file at `path`; "-" is standard input. */
@@ -71,4 +58,13 @@ export async function loadSession(path) {
   const first = problem && ` Its first problem, in line ${problem.line}: ${problem.message}`;
   const expected = "a session of pi's or Claude Code's, or a JSON array of messages, was expected";
   throw new UsageError(`${name} holds no messages: ${expected}.${first ?? ""}`);
+}
+
+/** The first lines of a table about a session. */
+export function headOf(path, { format, length, calls }) {
+  const size = `${some(length, "message")}, ${some(calls.length, "model call")}`;
+  return [
+    ["session", path],
+    ["format", `${format}, ${size}`],
+  ];
 }

@@ -8,10 +8,9 @@ const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
 const rules = require("../options.js");
 const { SOURCE } = require("../shapes/parts.js");
-const { groupStarts, withCalls } = require("../shapes/groups.js");
 const { Shapes } = require("../shapes/index.js");
 const { payloadOf } = require("../shapes/shapes.js");
-const { wholeChars } = require("../shapes/text.js");
+const { groupStarts, wholeChars, withCalls } = require("../shapes/text.js");
 const { countEach, countTokens } = require("../tools/count.js");
 
 const { checkMessages, checkOptions, oneOf, orFunction, positive, show } = rules;

@@ -3,8 +3,7 @@
 
 const { noteOf, summaryText, withNotes, wordsOf } = require("./digest.js");
 const { checkMessage, newId } = require("./message.js");
-const { groupStarts, withCalls } = require("../shapes/groups.js");
-const { callsIn, isResult } = require("../shapes/text.js");
+const { callsIn, groupStarts, isResult, withCalls } = require("../shapes/text.js");
 
 /** Messages that a compression keeps besides the newest: the prompt and the summary. */
 const ROOM = 2;

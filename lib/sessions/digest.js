@@ -3,8 +3,7 @@
 "use strict";
 
 const { native } = require("../native/native.js");
-const { readCall } = require("../shapes/calls.js");
-const { callsIn, clip } = require("../shapes/text.js");
+const { callsIn, clip, readCall } = require("../shapes/text.js");
 
 /** Start of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";

@@ -4,8 +4,7 @@
 
 const { createHash, randomUUID } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { show } = require("../options.js");
-const { written } = require("../shapes/calls.js");
-const { isPlain, plainText, sessionFields } = require("../shapes/text.js");
+const { isPlain, plainText, sessionFields, written } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
 /** Longest message id, UTF-16 units: databases index it. */

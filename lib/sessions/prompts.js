@@ -4,8 +4,7 @@
 
 const { countTokensAsync } = require("../tools/count.js");
 const { MAX_TOKENS } = require("./summarizer.js");
-const { readCall } = require("../shapes/calls.js");
-const { callsIn } = require("../shapes/text.js");
+const { callsIn, readCall } = require("../shapes/text.js");
 
 /** Longest part of a call that a prompt shows, characters. */
 const CALL_CHARS = 200;

@@ -3,8 +3,7 @@
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { groupStarts, withCalls } = require("../shapes/groups.js");
-const { callsIn, isResult, plainText } = require("../shapes/text.js");
+const { callsIn, groupStarts, isResult, plainText, withCalls } = require("../shapes/text.js");
 
 /** The question of a round that holds one of pi's summaries. */
 const SUMMARY_QUESTION = "(earlier conversation)";

@@ -2,7 +2,7 @@
 // SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
 "use strict";
 
-const { written } = require("../shapes/calls.js");
+const { written } = require("../shapes/text.js");
 const { DatabaseError } = require("./database_errors.js");
 const { parsed } = require("./message.js");
 const { Session, positionOf } = require("./session.js");

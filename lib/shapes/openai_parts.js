@@ -3,8 +3,7 @@
 "use strict";
 
 const { joinedText, json } = require("../hook/snapshot.js");
-const { readCall } = require("./calls.js");
-const { plainText } = require("./text.js");
+const { plainText, readCall } = require("./text.js");
 
 /** OpenAI's parts without a block of their own. They stay as they are. */
 const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);

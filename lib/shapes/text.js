@@ -1,6 +1,12 @@
-// Reads texts and calls of messages of pi, of sessions and of OpenAI, and cuts texts.
+// Reads the texts, calls and groups of messages of pi, of sessions and of OpenAI, and cuts texts.
 "use strict";
 
+const { json } = require("../hook/snapshot.js");
+
+/** Name of an unknown tool. */
+const UNKNOWN = "unknown";
+/** Placeholder for -0: JSON can hold -0, but JSON.stringify writes 0. No text holds the random digits. */
+const MINUS_ZERO = `-0 ${Math.random()}`;
 /** Stands for an image in plain text. */
 const IMAGE_NOTE = "[image]";
 
@@ -27,6 +33,45 @@ const isResult = ({ role }) => role === "tool" || role === "toolResult";
 
 /** Returns the id of the call that a result answers. */
 const answeredId = ({ toolCallId, tool_call_id: id = toolCallId }) => id;
+
+/** Writes JSON that keeps -0. */
+function written(value) {
+  const text = JSON.stringify(value, (_, inner) => (Object.is(inner, -0) ? MINUS_ZERO : inner));
+  return text?.replaceAll(`"${MINUS_ZERO}"`, "-0");
+}
+
+/** Returns the id, the name and the arguments (as JSON) of a call. */
+function readCall(call) {
+  const named = call?.function ?? call;
+  const given = named?.argumentsText ?? named?.arguments;
+  const text = typeof given === "string" ? given : argumentsText(given === undefined ? {} : given);
+  return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
+}
+
+function argumentsText(given) {
+  try {
+    return written(given);
+  } catch {
+    return json(given);
+  }
+}
+
+/** Returns for each message the index of the first one in its group: for a result, its call. */
+function groupStarts(messages) {
+  const callers = new Map();
+  return messages.map((message, index) => {
+    for (const call of callsIn(message)) callers.set(String(call?.id ?? ""), index);
+    const caller = isResult(message) ? callers.get(String(answeredId(message) ?? "")) : undefined;
+    return caller ?? index;
+  });
+}
+
+/** Moves `start` back until no group begins before it and ends between it and `end`. */
+function withCalls(starts, start, end = starts.length) {
+  let from = start;
+  for (let index = end - 1; index >= from; index -= 1) from = Math.min(from, starts[index]);
+  return from;
+}
 
 /** Returns the fields of a message that OpenAI names or writes otherwise, as a session has them. */
 function sessionFields(message) {
@@ -63,14 +108,19 @@ function isPlain(text) {
 }
 
 module.exports = {
+  UNKNOWN,
   answeredId,
   callsIn,
   clip,
+  groupStarts,
   isPlain,
   isResult,
   plainText,
+  readCall,
   sessionFields,
   splitsPair,
   storable,
   wholeChars,
+  withCalls,
+  written,
 };

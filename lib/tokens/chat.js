@@ -4,8 +4,7 @@
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");
 const { getEncoding } = require("./encoding.js");
-const { TABLE } = require("./encodings.js");
-const { encodingForName, encodingIn, numberOf } = require("./models.js");
+const { TABLE, encodingForName, encodingIn, numberOf } = require("./models.js");
 
 /** Tokens around each message, for a name, and for the beginning of the answer (OpenAI's cookbook). */
 const RULES = { perMessage: 3, perName: 1, answer: 3 };

@@ -1,10 +1,39 @@
-// Finds the encoding of a model, of a transcript or of a name. For an unknown name it names the nearest.
+// The encodings that are compiled in, and the encoding of a model, of a transcript or of a name. For an unknown name errors name the
+// nearest. The vocabularies are in the native engine.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { native } = require("../native/native.js");
 const { nearest, showUpTo } = require("../options.js");
-const { TABLE } = require("./encodings.js");
+const encodings = require("./encodings.json");
+
+const GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+const CONTRACTION = "('s|'S|'t|'T|'re|'rE|'Re|'RE|'ve|'vE|'Ve|'VE|'m|'M|'ll|'lL|'Ll|'LL|'d|'D)";
+const CL100K = `${CONTRACTION}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
+const UPPER = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]";
+const LOWER = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]";
+const O200K =
+  `[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${CONTRACTION}?|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${CONTRACTION}?|` +
+  "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const PATTERNS = { gpt2: GPT2, cl100k: CL100K, o200k: O200K };
+
+/**
+ * By name of the encoding:
+ * - `models`: families of models, as in tiktoken's own table (0.14). A model is a family, alone or with `-` and more behind it.
+ *   Of two families that are equally near to an unknown name, errors name the first;
+ * - `pattern`: a JavaScript regular expression. The JSON holds a name of it;
+ * - `end`: one past the last ordinary token;
+ * - `chat`: the tokens before a message, behind it, and between its head and its text;
+ * - `jsTiktoken`: SHA-256 of js-tiktoken's ranks without white space and offsets.
+ *
+ * gpt2 is the first name of r50k_base.
+ */
+const TABLE = Object.fromEntries(
+  Object.entries(encodings).map(([name, encoding]) => [
+    name,
+    { ...encoding, pattern: PATTERNS[encoding.pattern] },
+  ]),
+);
 
 const ENCODINGS = Object.keys(TABLE);
 /** Longest part of an unknown name that an error shows, UTF-16 units. */
@@ -111,6 +140,7 @@ function modelOf(message) {
 
 module.exports = {
   ENCODINGS,
+  TABLE,
   checkEncoding,
   encodingForName,
   encodingIn,

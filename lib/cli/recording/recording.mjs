@@ -12,7 +12,8 @@ export class Recording {
   stretches = [{ cause: "start", opening: [], from: 0, to: 0 }];
   /** `{ line, message }` of each line that could not be read. */
   problems = [];
-  #messages = [];
+  /** Every message, in the order of the numbers. */
+  all = [];
   #tokens = [];
 
   /**
@@ -47,7 +48,7 @@ export class Recording {
   }
 
   #add(message) {
-    return this.#messages.push(message) - 1;
+    return this.all.push(message) - 1;
   }
 
   /** Adds a message to the current stretch. An answer with a message before it is a call. */
@@ -72,16 +73,11 @@ export class Recording {
 
   /** Number of messages. */
   get length() {
-    return this.#messages.length;
+    return this.all.length;
   }
 
   message(number) {
-    return this.#messages[number];
-  }
-
-  /** Every message, in the order of the numbers. */
-  get all() {
-    return this.#messages.slice();
+    return this.all[number];
   }
 
   /** cl100k tokens of a message, counted once. */
@@ -97,12 +93,7 @@ export class Recording {
 
   /** The messages that the next call would have. */
   get messages() {
-    return this.messagesIn(this.stretches.length - 1);
-  }
-
-  /** The messages of a whole stretch, its opening first. */
-  messagesIn(stretch) {
-    return this.messagesBefore({ stretch, at: this.stretches[stretch].to });
+    return this.messagesBefore({ stretch: this.stretches.length - 1, at: this.length });
   }
 
   /** The messages before a call. */

@@ -3,9 +3,8 @@
 "use strict";
 
 const { createHash } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
-const { TABLE } = require("../encodings.js");
 const { bytesOf, checked } = require("../ids.js");
-const { numberOf } = require("../models.js");
+const { TABLE, numberOf } = require("../models.js");
 const { native } = require("../../native/native.js");
 
 const objects = new Map();

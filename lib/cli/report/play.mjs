@@ -1,0 +1,176 @@
+// Plays a recording through a policy and bills it, under the two ways in which providers cache prompts. Sizes are the provider's
+// tokens, estimated by a line through the size that was reported for each call.
+
+import { createHash } from "node:crypto";
+import prices from "../../bill/prices.js";
+import counting from "../../tools/count.js";
+import { quantile } from "../numbers.mjs";
+
+const { PER_MILLION } = prices;
+
+/** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
+const MIN_STEP_TOKENS = 200;
+/** Range of provider tokens per cl100k token. A value outside of it has another cause than counting. */
+const SCALES = [0.5, 3];
+/** A report that is smaller than its messages by more than this share, and this many tokens, is of another list. */
+const DISAGREES_SHARE = 0.1;
+const DISAGREES_TOKENS = 2_000;
+
+/**
+ * One `{ tokensBefore, held, isOdd, scale, tokensOf }` per call of a recording. `tokensBefore` is what the file reports for the
+ * call, `held` what its messages make, and `isOdd` says that they make more: the host left something out of its request.
+ * `tokensOf(counted)` are the tokens of another request at this call, of so many cl100k tokens. Without any usage the count is
+ * plain, beside `overheadTokens`.
+ */
+export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
+  const calls = recording.calls.map((call) => ({
+    stretch: call.stretch,
+    model: recording.message(call.at).model,
+    reported: recording.reported(call),
+    counted: recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0),
+  }));
+  const told = calls.filter(({ reported }) => reported !== undefined);
+  const scale = quantile(scalesBetween(told), 0.5) ?? 1;
+  const beside = ({ counted, reported }) => reported - scale * counted;
+  const isOdd = (call) => -beside(call) > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * call.reported);
+  const usual = quantile(told.filter((call) => !isOdd(call)).map(beside), 0.5) ?? overheadTokens;
+  let last = usual;
+  return calls.map((call) => {
+    if (call.reported !== undefined) last = isOdd(call) ? usual : beside(call);
+    const base = last;
+    const lineAt = (tokens) => Math.round(Math.max(0, base + scale * tokens));
+    const tokensBefore = call.reported ?? lineAt(call.counted);
+    const tokensOf = (tokens) => (tokens === call.counted ? tokensBefore : lineAt(tokens));
+    return { tokensBefore, held: Math.round(scale * call.counted), isOdd: isOdd(call), scale, tokensOf };
+  });
+}
+
+/** Provider tokens per cl100k token, from each report of a model to the next in the same stretch. */
+function scalesBetween(told) {
+  return told.flatMap((call, i) => {
+    const last = told[i - 1];
+    if (last?.stretch !== call.stretch || last.model !== call.model) return [];
+    const tokens = call.counted - last.counted;
+    const scale = (call.reported - last.reported) / tokens;
+    return tokens >= MIN_STEP_TOKENS && scale >= SCALES[0] && scale <= SCALES[1] ? [scale] : [];
+  });
+}
+
+/** Versions of messages: messages with the same content share one, as they share a place in a provider's cache. */
+export class Versions {
+  #make;
+  #ofMessage = new WeakMap();
+  #ofContent = new Map();
+
+  /** @param make Returns the version of a new message; it has at least `counted`, its cl100k tokens. */
+  constructor(make = (message) => ({ counted: counting.countTokens(message) })) {
+    this.#make = make;
+  }
+
+  /** The version of `message`, which must never change. Equal content gives the same object. */
+  of(message) {
+    const known = this.#ofMessage.get(message);
+    if (known !== undefined) return known;
+    const { role, content, toolCallId, timestamp } = message;
+    // The key is a digest: the text of a recording may be larger than memory.
+    const text = JSON.stringify([role, content, toolCallId, timestamp]);
+    const key = createHash("sha1").update(text).digest("base64");
+    const version = this.#ofContent.get(key) ?? this.#make(message);
+    this.#ofContent.set(key, version);
+    this.#ofMessage.set(message, version);
+    return version;
+  }
+}
+
+/** The sums of a bill: the number of calls, their tokens, and by kind of cache the costs and the tokens read. */
+export const emptyBill = () => ({
+  calls: 0,
+  tokens: 0,
+  peak: 0,
+  overflows: 0,
+  dollars: { prefix: 0, breakpoint: 0 },
+  readTokens: { prefix: 0, breakpoint: 0 },
+});
+
+/**
+ * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
+ * and adds up the costs; `series` has the cost of each call. The loop is closed: the usage that a policy reads is that of its own
+ * requests, not the recorded one. `onCall` gets each call: `{ call, at, stretch, numbers, before, request, tokensBefore, tokens }`,
+ * its number, its answer's number, the messages before it, and the versions that were sent.
+ */
+export async function billOf(recording, policy, setting) {
+  const { contextWindow, prices: by, estimates, versions = new Versions(), onCall } = setting;
+  const caches = { prefix: prefixCache(), breakpoint: breakpointCache() };
+  const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
+  const played = recording.all.map((message) => ({ ...message, usage: undefined }));
+  const unit = by.unit === "tokens" ? 1 : PER_MILLION;
+  for (const [i, call] of recording.calls.entries()) {
+    const { number, at, stretch } = call;
+    const numbers = recording.numbersBefore(call);
+    const before = numbers.map((each) => played[each]);
+    const request = (await policy(before)).map((message) => versions.of(message));
+    const { tokensOf, tokensBefore } = estimates[i];
+    const tokens = tokensOf(countedIn(request));
+    const answer = recording.message(at);
+    for (const [kind, readable] of Object.entries(caches)) {
+      const cached = readable(request, answer.timestamp, 1000 * by.ttlSeconds);
+      const read = cached === undefined ? 0 : Math.min(tokens, tokensOf(countedIn(cached)));
+      const cost = unit * (read * by.read + (tokens - read) * by.write);
+      bill.dollars[kind] += cost;
+      bill.series[kind].push(Number(cost.toPrecision(6)));
+      bill.readTokens[kind] += read;
+      if (kind === "prefix") played[at] = { ...answer, usage: usageOf(answer, tokens, read, by) };
+    }
+    bill.calls += 1;
+    bill.tokens += tokens;
+    bill.peak = Math.max(bill.peak, tokens);
+    bill.overflows += tokens > contextWindow ? 1 : 0;
+    onCall?.({ call: number, at, stretch, numbers, before, request, tokensBefore, tokens });
+  }
+  return bill;
+}
+
+/** cl100k tokens of a request. */
+const countedIn = (request) => request.reduce((sum, { counted }) => sum + counted, 0);
+
+/** Share of the input that a prefix cache served. */
+export const hitRate = ({ readTokens, tokens }) => (tokens > 0 ? readTokens.prefix / tokens : 1);
+
+/** The usage of the request that was really made, with its cost. */
+function usageOf({ usage }, tokens, read, { unit, ...by }) {
+  const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
+  const costs = [cacheRead * by.read, cacheWrite * by.write].map((cost) => PER_MILLION * cost);
+  const cost = unit === "tokens" ? undefined : { input: 0, cacheRead: costs[0], cacheWrite: costs[1] };
+  return { input: 0, output: usage?.output ?? 0, cacheRead, cacheWrite, cost };
+}
+
+/** Returns the beginning that a request shares with the one before it; undefined if that has expired. */
+function prefixCache() {
+  let last;
+  return (request, timeMs, ttlMs) => {
+    const earlier = last;
+    last = { request, timeMs };
+    if (earlier === undefined || timeMs - earlier.timeMs > ttlMs) return undefined;
+    return request.slice(0, commonRun(request, earlier.request));
+  };
+}
+
+/** Returns the longest whole earlier request that one begins with; reading keeps an entry alive. */
+function breakpointCache() {
+  let entries = [];
+  return (request, timeMs, ttlMs) => {
+    entries = entries.filter((entry) => timeMs - entry.timeMs <= ttlMs);
+    const whole = entries.filter((entry) => commonRun(request, entry.request) === entry.request.length);
+    const [hit] = whole.sort((a, b) => b.request.length - a.request.length);
+    if (hit !== undefined) hit.timeMs = timeMs;
+    entries.push({ request, timeMs });
+    return hit?.request;
+  };
+}
+
+/** Number of versions that both requests begin with. */
+function commonRun(request, earlier) {
+  const differs = (version, at) => version !== earlier[at];
+  const at = request.findIndex(differs);
+  return at === -1 ? request.length : at;
+}
