@@ -1,4 +1,4 @@
-// A copy of the host's log, kept up to date by asking for news.
+// A copy of the host's record, fetched again after each change.
 
 const PAUSE_MS = 200;
 
@@ -8,9 +8,8 @@ export class Live {
   messages = { role: [], tool: [], tokens: [] };
   stretches = [];
   changes = [];
-  #generation = 0;
   /** Number of the newest change known; the host answers null until there is a newer one. */
-  #revision = -1;
+  revision = -1;
   #onChange;
 
   constructor(onChange) {
@@ -26,31 +25,12 @@ export class Live {
 
   async #ask() {
     const wasConnected = this.isConnected;
-    const seen = new URLSearchParams({
-      generation: this.#generation,
-      revision: this.#revision,
-      calls: this.calls.length,
-      messages: this.messages.role.length,
-      changes: this.changes.length,
-    });
-    const answer = await fetch(`state?${seen}`)
+    const answer = await fetch(`state?revision=${this.revision}`)
       .then((response) => response.json())
       .catch(() => undefined);
     this.isConnected = answer !== undefined;
-    if (answer) this.#take(answer);
+    Object.assign(this, answer);
     setTimeout(() => this.#ask(), PAUSE_MS);
     if (answer || this.isConnected !== wasConnected) this.#onChange();
-  }
-
-  #take({ generation, revision, ...news }) {
-    const { firstCall, calls, firstMessage, messages, stretches, firstChange, changes, updated } = news;
-    this.#generation = generation;
-    this.#revision = revision;
-    this.calls.splice(firstCall, Infinity, ...calls);
-    for (const [name, column] of Object.entries(messages))
-      this.messages[name].splice(firstMessage, Infinity, ...column);
-    this.stretches = stretches;
-    this.changes.splice(firstChange, Infinity, ...changes);
-    for (const [position, change] of updated) this.changes[position] = change;
   }
 }

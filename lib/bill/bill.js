@@ -209,14 +209,10 @@ class Bill {
 }
 
 /** Dollars of a token that is not read from the cache. */
-function uncachedOf(prices, { cacheWrite }) {
-  return cacheWrite > 0 ? prices.cacheWrite : prices.input;
-}
+const uncachedOf = (prices, { cacheWrite }) => (cacheWrite > 0 ? prices.cacheWrite : prices.input);
 
 /** Extra dollars for a token that was not read from the cache. */
-function extraOf(prices, counts) {
-  return Math.max(0, uncachedOf(prices, counts) - prices.cacheRead);
-}
+const extraOf = (prices, counts) => Math.max(0, uncachedOf(prices, counts) - prices.cacheRead);
 
 function quantiles(errors) {
   const sorted = errors.toSorted((a, b) => a - b);

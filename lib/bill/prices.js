@@ -94,9 +94,7 @@ class Prices {
 }
 
 /** Cost of tokens at these prices, answer included. */
-function sumOf(counts, prices) {
-  return KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
-}
+const sumOf = (counts, prices) => KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
 
 /** Dollars of a call by its own bill. Undefined if the bill is missing or absurd. */
 function billedOf(cost, counts) {

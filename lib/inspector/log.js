@@ -13,7 +13,7 @@ const { textOf } = require("./text.js");
 const TRIM_SHARE = 0.2;
 /** Most messages and changes in the log; above that it begins anew. */
 const MAX_MESSAGES = 50_000;
-const MAX_CHANGES = 200_000;
+const MAX_CHANGES = 50_000;
 
 class CallLog {
   #maxCalls;
@@ -24,8 +24,6 @@ class CallLog {
   #calls;
   /** The edited copies that the last call sent, by message number. */
   #sent;
-  /** Changes when pages have to forget what they have seen. */
-  #generation = 0;
   /** Counts the changes that pages show. */
   #revision = 0;
 
@@ -36,7 +34,6 @@ class CallLog {
   }
 
   #beginAnew() {
-    this.#generation += 1;
     this.#bill = new Bill({ prices: this.#prices });
     this.#past = new Past();
     this.#log = new ChangeLog();
@@ -86,7 +83,6 @@ class CallLog {
       const gone = Math.ceil(this.#maxCalls * TRIM_SHARE);
       this.#calls.splice(0, gone);
       this.#log.forget(gone);
-      this.#generation += 1;
     }
     this.#calls.push({ ...call, reported: null });
     this.#revision += 1;
@@ -110,31 +106,19 @@ class CallLog {
     return textOf(this.#past.message(number), this.#sent.get(number));
   }
 
-  /** What is newer than what a page has seen, `{ generation, revision, calls, messages, changes }`; null if nothing is. */
-  since(seen) {
-    if (seen.revision === this.#revision) return null;
-    const from = seen.generation === this.#generation ? seen : { calls: 0, messages: 0, changes: 0 };
-    const past = this.#past;
-    const { changes } = this.#log;
+  /** The whole record, `{ revision, calls, messages, stretches, changes }`; null if nothing is newer than that revision. */
+  since({ revision }) {
+    if (revision === this.#revision) return null;
     const now = this.#calls.length;
     // The end of a change that still holds is not known yet.
     const row = (change) => rowOf(change.to === now ? { ...change, to: null } : change);
-    const known = from.calls < now ? changes.slice(0, from.changes) : [];
-    const hasEnded = ({ to }) => to >= from.calls && to < now;
-    const updated = known.flatMap((change, position) => (hasEnded(change) ? [[position, row(change)]] : []));
-    // The last call may have got its answer since.
-    const firstCall = Math.max(0, from.calls - 1);
+    const { role, tool, tokens, stretches } = this.#past;
     return {
-      generation: this.#generation,
       revision: this.#revision,
-      firstCall,
-      calls: this.#calls.slice(firstCall),
-      firstMessage: from.messages,
-      messages: past.columns(from.messages),
-      stretches: past.stretches,
-      firstChange: from.changes,
-      changes: changes.slice(from.changes).map(row),
-      updated,
+      calls: this.#calls,
+      messages: { role, tool, tokens },
+      stretches,
+      changes: this.#log.changes.map(row),
     };
   }
 }

@@ -22,11 +22,6 @@ class Past {
     return this.#references[number]?.deref();
   }
 
-  /** Columns from a number on. */
-  columns(from) {
-    return { role: this.role.slice(from), tool: this.tool.slice(from), tokens: this.tokens.slice(from) };
-  }
-
   /** Numbers the messages of a transcript; `tokens` are theirs. A rewritten past begins a new stretch. */
   enter(list, tokens) {
     const firstNew = this.length;
@@ -65,9 +60,7 @@ class Past {
 /** Longest name of a role or a tool, in UTF-16 units. */
 const MAX_NAME = 80;
 
-function named(value) {
-  return typeof value === "string" ? value.slice(0, MAX_NAME) : "?";
-}
+const named = (value) => (typeof value === "string" ? value.slice(0, MAX_NAME) : "?");
 
 /** Ascending numbers as pairs: the first of a run, and one more than its last. */
 function runs(numbers) {

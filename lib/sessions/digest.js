@@ -146,9 +146,7 @@ function addResult(digest, { tool, file, command }, error) {
   digest.errors = error === undefined ? others : [...others, { tool, target, line: error }].slice(-ERRORS);
 }
 
-function newest(items, item, max) {
-  return [...items.filter((kept) => kept !== item), item].slice(-max);
-}
+const newest = (items, item, max) => [...items.filter((kept) => kept !== item), item].slice(-max);
 
 /** A quotation on one line. */
 function quote(text) {
@@ -184,9 +182,7 @@ function languageOf(language, texts) {
 }
 
 /** Returns the text of a summary: the summariser's words, or else the digest. */
-function summaryText(digest, words, language) {
-  return `${SUMMARY_LABEL} ${words || render(digest, language)}`;
-}
+const summaryText = (digest, words, language) => `${SUMMARY_LABEL} ${words || render(digest, language)}`;
 
 /** Returns the words of a summariser's answer without the label. */
 function wordsOf(answer) {

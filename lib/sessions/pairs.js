@@ -53,9 +53,7 @@ function readPair(json) {
 }
 
 /** Returns the pairs with clipped texts, in each form, the longest first. */
-function clippedPairs(pairs) {
-  return CLIPPED.map((longest) => pairs.map((pair) => shortened(pair, longest)));
-}
+const clippedPairs = (pairs) => CLIPPED.map((longest) => pairs.map((pair) => shortened(pair, longest)));
 
 function shortened({ q, a }, longest) {
   const clipped = (text, max) => clip(text.toWellFormed().trim(), max);

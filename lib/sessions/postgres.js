@@ -138,9 +138,7 @@ const has = (value, ...methods) => methods.every((name) => typeof value?.[name] 
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
 /** True if the server answered with an error and the connection still works. */
-function isAnswer(error) {
-  return typeof error?.severity === "string" && !isAway(coded(error));
-}
+const isAnswer = (error) => typeof error?.severity === "string" && !isAway(coded(error));
 
 /** Turns an error of the driver into a `DatabaseError`. Returns any other error as it is. */
 function coded(error) {

@@ -81,13 +81,9 @@ function clipMiddle(text, max) {
   return `${text.slice(0, head)}…${tail}`.toWellFormed();
 }
 
-function missing(leftOut, what) {
-  return leftOut === 0 ? "" : `\n${leftOut} older ${what} are left out.`;
-}
+const missing = (leftOut, what) => (leftOut === 0 ? "" : `\n${leftOut} older ${what} are left out.`);
 
 /** Returns JSON that cannot close the tag around it. */
-function taggable(record) {
-  return JSON.stringify(record).replaceAll("<", "\\u003c");
-}
+const taggable = (record) => JSON.stringify(record).replaceAll("<", "\\u003c");
 
 module.exports = { pairsPrompt, summaryPrompt };

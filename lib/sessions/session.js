@@ -63,13 +63,9 @@ class Session {
   }
 }
 
-function inOrder(rows) {
-  return [...rows.values()].sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
-}
+const inOrder = (rows) => [...rows.values()].sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
 
 /** Returns the position of a new message: a system message that opens a session is its prompt. */
-function positionOf({ role }, messages, last) {
-  return role === "system" && messages === 0 ? PROMPT : last + 1;
-}
+const positionOf = ({ role }, messages, last) => (role === "system" && messages === 0 ? PROMPT : last + 1);
 
 module.exports = { Session, positionOf };

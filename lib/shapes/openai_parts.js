@@ -14,9 +14,7 @@ const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** True for a block that is more than text. */
-function isMedia(block) {
-  return block?.type === "image" || FOREIGN_PARTS.has(block?.type);
-}
+const isMedia = (block) => block?.type === "image" || FOREIGN_PARTS.has(block?.type);
 
 /** Converts blocks to OpenAI's parts. Skips thinking and calls. */
 function toParts(blocks) {

@@ -54,9 +54,7 @@ function callBlock(part, id, name, given) {
 }
 
 /** Returns a block that counts as JSON, without the bytes of files: no tokenizer knows their tokens. */
-function countedBlock(part) {
-  return { type: "counted", text: json(part, withoutBytes), [PART]: part };
-}
+const countedBlock = (part) => ({ type: "counted", text: json(part, withoutBytes), [PART]: part });
 
 /** A replacer for JSON.stringify. `this` holds the value as it was before `toJSON`, which writes a Buffer's bytes as a list. */
 function withoutBytes(key, value) {
@@ -81,8 +79,6 @@ function partsOf(blocks) {
 }
 
 /** Turns edited blocks into a text or parts, as `content` is. */
-function contentOf(content, blocks) {
-  return typeof content === "string" ? joinedText(blocks) : partsOf(blocks);
-}
+const contentOf = (content, blocks) => (typeof content === "string" ? joinedText(blocks) : partsOf(blocks));
 
 module.exports = { SOURCE, PART, blockOf, blocksOf, callBlock, contentOf, countedBlock, partsOf };

@@ -98,14 +98,10 @@ function clip(text, max) {
 }
 
 /** Replaces characters that some database cannot hold. */
-function storable(text) {
-  return isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " ");
-}
+const storable = (text) => (isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " "));
 
 /** True for text that every database can hold. */
-function isPlain(text) {
-  return text.isWellFormed() && !text.includes("\0");
-}
+const isPlain = (text) => text.isWellFormed() && !text.includes("\0");
 
 module.exports = {
   UNKNOWN,

@@ -146,9 +146,7 @@ class Encoding {
 }
 
 /** Returns the special tokens of the native encoder, ids by text. */
-function specialTokensOf(name) {
-  return JSON.parse(native().specialTokens(numberOf(name)));
-}
+const specialTokensOf = (name) => JSON.parse(native().specialTokens(numberOf(name)));
 
 /** Returns `[id, text]` of the special tokens that the native decoder does not know. */
 function foreignTexts(name, special) {
@@ -193,9 +191,7 @@ function* whole(tokens) {
   return tokens.length;
 }
 
-function isEmpty(special) {
-  return Array.isArray(special) && special.length === 0;
-}
+const isEmpty = (special) => Array.isArray(special) && special.length === 0;
 
 function setOf(option, value) {
   if (typeof value === "object" && typeof value?.[Symbol.iterator] === "function") return new Set(value);

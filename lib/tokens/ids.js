@@ -77,9 +77,7 @@ function listOf(tokens) {
 }
 
 /** Decodes tokens that are all the encoding's own. */
-function decodeIds({ ids, count }, encoding) {
-  return native().decode(ids, count, numberOf(encoding));
-}
+const decodeIds = ({ ids, count }, encoding) => native().decode(ids, count, numberOf(encoding));
 
 /** By encoding and id: the texts of tokens that were decoded in short lists; null for a part of a character. */
 const texts = new Map();

@@ -77,14 +77,10 @@ function encodingForName(model) {
 }
 
 /** True for an encoding or the name of one. */
-function isEncoding(value) {
-  return numbers.has(nameOfEncoding(value));
-}
+const isEncoding = (value) => numbers.has(nameOfEncoding(value));
 
 /** Returns the name of an encoding, which is given by name or as an object. */
-function nameOfEncoding(value) {
-  return typeof value === "object" && value !== null ? value.name : value;
-}
+const nameOfEncoding = (value) => (typeof value === "object" && value !== null ? value.name : value);
 
 /** Returns the name of an encoding. Throws for an unknown name. */
 function checkEncoding(value) {
@@ -96,9 +92,7 @@ function checkEncoding(value) {
   );
 }
 
-function knownNames() {
-  return [...numbers.keys()];
-}
+const knownNames = () => [...numbers.keys()];
 
 /** Returns the number of an encoding in the native engine. */
 function numberOf(encoding) {

@@ -169,9 +169,7 @@ function nextMatch(whole, at, [first, ...others]) {
 }
 
 /** `at`, or one unit earlier if it splits a surrogate pair. */
-function betweenPairs(text, at) {
-  return splitsPair(text, at) ? at - 1 : at;
-}
+const betweenPairs = (text, at) => (splitsPair(text, at) ? at - 1 : at);
 
 function notFound(handle, results, handles, all) {
   const isCompacted = all.some((message) => message?.role === "compactionSummary");

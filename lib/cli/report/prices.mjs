@@ -46,9 +46,7 @@ export function cacheKindOf({ format }, { model }) {
   return WITH_BREAKPOINTS.test(model || format) ? "breakpoint" : "prefix";
 }
 
-function modelOf({ provider, model }) {
-  return [provider, model].filter(Boolean).join("/");
-}
+const modelOf = ({ provider, model }) => [provider, model].filter(Boolean).join("/");
 
 function mostFrequent(names) {
   const counts = new Map();

@@ -28,9 +28,7 @@ function ranksOf(encoding) {
   return objects.get(encoding);
 }
 
-function isOurs(ranks) {
-  return encodings.has(ranks);
-}
+const isOurs = (ranks) => encodings.has(ranks);
 
 /** Returns the encoding of a ranks object, ours or js-tiktoken's. */
 function encodingOfRanks(ranks) {
