@@ -26,7 +26,7 @@ const ROLES = {
 
 const BLOCKS = positions(contract.blocks);
 
-/** The fields of the wire that begin so, by their names where they are read: `costTotal` is `cost.total`. */
+/** The fields of the wire that begin so, by their names where they are read: `costInput` is `cost.input`. */
 const fieldsOf = (prefix) =>
   contract.usage
     .filter((name) => name.startsWith(prefix))

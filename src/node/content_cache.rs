@@ -12,8 +12,10 @@ use parking_lot::Mutex;
 use crate::context::facts::measure::{Raw, Rules, measure};
 use crate::context::facts::transcript::Message;
 
-/// Bytes of facts that are kept while not in use.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// UTF-16 code units of the texts whose facts are kept while not in use. Facts take about two bytes for each.
+const MAX_UNITS: usize = 2 << 20;
+/// Units that stand for the facts of an empty message.
+const LEAST_UNITS: usize = 512;
 /// Entries from which on unused ones are removed.
 const SWEPT_FROM: usize = 4096;
 
@@ -28,19 +30,19 @@ struct ContentCache {
     facts: HashMap<Key, Weak<Message>>,
     /// Number of entries at which unused ones are removed.
     swept_at: usize,
-    /// The newest facts, oldest first: they stay without being in use.
-    newest: VecDeque<Arc<Message>>,
-    newest_bytes: usize,
+    /// The newest facts with the units of their texts, oldest first: they stay without being in use.
+    newest: VecDeque<(usize, Arc<Message>)>,
+    newest_units: usize,
 }
 
 impl ContentCache {
-    fn insert(&mut self, key: Key, facts: &Arc<Message>) {
-        self.newest_bytes += facts.heap_bytes();
-        self.newest.push_back(facts.clone());
-        while self.newest_bytes > MAX_BYTES
-            && let Some(oldest) = self.newest.pop_front()
+    fn insert(&mut self, key: Key, units: usize, facts: &Arc<Message>) {
+        self.newest_units += units;
+        self.newest.push_back((units, facts.clone()));
+        while self.newest_units > MAX_UNITS
+            && let Some((units, _)) = self.newest.pop_front()
         {
-            self.newest_bytes -= oldest.heap_bytes();
+            self.newest_units -= units;
         }
         if self.facts.len() >= self.swept_at {
             self.facts.retain(|_, facts| facts.strong_count() > 0);
@@ -62,7 +64,7 @@ pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Mes
     let known = CACHE.lock().facts.get(&key).and_then(Weak::upgrade);
     known.unwrap_or_else(|| {
         let facts = Arc::new(measure(raw, rules));
-        CACHE.lock().insert(key, &facts);
+        CACHE.lock().insert(key, LEAST_UNITS + raw.text_len().0, &facts);
         facts
     })
 }
@@ -83,8 +85,8 @@ mod tests {
         };
         let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
         let cache = CACHE.lock();
-        assert!(cache.newest_bytes <= MAX_BYTES, "{} bytes", cache.newest_bytes);
-        assert!(cache.newest.len() > 1000, "it does remember");
+        assert!(cache.newest_units <= MAX_UNITS, "{} units", cache.newest_units);
+        assert!(cache.newest.len() > 500, "it does remember");
         let held = all.iter().filter(|facts| facts.upgrade().is_some()).count();
         assert!(held <= cache.newest.len(), "{held} held: what it lets go is freed");
         assert!(cache.facts.len() <= 2 * (cache.newest.len() + SWEPT_FROM), "entries of freed facts go");

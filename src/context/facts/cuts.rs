@@ -77,11 +77,6 @@ impl CutTable {
     pub fn saved_at(&self, most: u32) -> usize {
         self.at(most).map(|cut| cut.tokens_saved).sum()
     }
-
-    /// Bytes it takes, for caches that are bounded by them.
-    pub fn heap_bytes(&self) -> usize {
-        self.0.iter().map(|block| size_of::<Block>() + size_of_val(&*block.pieces)).sum()
-    }
 }
 
 impl Block {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::context::facts::transcript::{Thinking, Usage};
 use crate::contract::WIRE_FIELD_CHARS;
-use crate::text::{NEWLINE, is_blank};
+use crate::text::{NEWLINE, Utf16Len, is_blank};
 
 /// A message as it was read, its texts borrowed.
 #[derive(Clone, Debug)]
@@ -114,6 +114,16 @@ impl<'a> Raw<'a> {
             Part::Text(text) => Some(*text),
             _ => None,
         })
+    }
+
+    /// Length of all its texts.
+    pub fn text_len(&self) -> Utf16Len {
+        let len = |part: &Part<'_>| match part {
+            Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => text.len(),
+            Part::Call { name, arguments, .. } => name.len() + arguments.len(),
+            Part::Image { .. } | Part::Unknown => 0,
+        };
+        Utf16Len(self.parts.iter().map(len).sum())
     }
 
     /// The text blocks joined by newlines; a single one is borrowed.

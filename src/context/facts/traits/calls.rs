@@ -3,15 +3,16 @@
 //! A tool is known by the shape of its arguments, its name only decides between equal shapes. Arguments of any shape are
 //! bounded: beyond the limits they name nothing.
 
+use std::iter;
+
 use serde_json::{Map, Value};
 
-use super::edits::FileUse;
 use super::forms::{Names, TABLE, ToolForm};
 use super::lines::{self, Line};
 use super::paths::looks_like_file;
 use super::shell;
-use super::target::{File, Range, Target};
-use super::{edits, patch, script};
+use super::target::{File, FileUse, Range, Target};
+use super::{patch, script};
 use crate::text::utf16;
 
 /// Values looked at in one call's arguments, and files in them.
@@ -33,10 +34,13 @@ impl Subject {
     /// The subject of a call. A path comes before a command: a tool that takes both says with the command what to do.
     pub fn of(tool: &str, arguments: &str) -> Self {
         let fields = fields_of(arguments);
-        let objects = objects_in(&fields);
-        let Some((_, form)) = TABLE.form_of(tool, &objects) else { return Self::Nothing };
-        let file = objects.iter().find_map(|object| texts_of(object, &form.file).next());
-        let command = objects.iter().find_map(|object| command_in(object, form));
+        let mut objects = Vec::new();
+        add_objects(&fields, None, &mut objects);
+        let Some((_, form)) = TABLE.form_of(tool, objects.iter().map(|(object, _)| *object)) else {
+            return Self::Nothing;
+        };
+        let file = objects.iter().find_map(|(object, _)| texts_of(object, &form.file).next());
+        let command = objects.iter().find_map(|(object, _)| command_in(object, form));
         match (file, command) {
             (Some(path), _) => Self::File(path.to_owned()),
             (None, Some(Value::String(text))) => Self::Command(text.clone()),
@@ -55,8 +59,9 @@ impl Target {
     }
 
     fn read(tool: &str, fields: &Map<String, Value>, shown: &mut Vec<Line>) -> Self {
-        let objects = objects_in(fields);
-        let listed = TABLE.form_of(tool, &objects);
+        let mut objects = Vec::new();
+        add_objects(fields, None, &mut objects);
+        let listed = TABLE.form_of(tool, objects.iter().map(|(object, _)| *object));
         let code = listed.and_then(|(_, names)| texts_of(fields, &names.code).next()).unwrap_or_default();
         let calls = script::tool_calls(code);
         if let (Some((form, _)), false) = (listed, calls.is_empty()) {
@@ -69,20 +74,18 @@ impl Target {
             lines::add(&utf16(text), shown);
         }
         let Some((form, names)) = listed else { return Self::default() };
-        let folder = objects.iter().find_map(|object| texts_of(object, &names.folder).next());
-        let mut reader = Reader { names, left: MAX_VALUES, files: Vec::new() };
-        reader.object(fields, None);
-        let mut files: Vec<File> = reader.files.iter().filter_map(|file| file.file(folder)).collect();
+        let folder = objects.iter().find_map(|(object, _)| texts_of(object, &names.folder).next());
+        let uses = uses_in(&objects, names);
+        let mut files: Vec<File> = uses.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
         if files.is_empty()
-            && let Some(command) = objects.iter().find_map(|object| command_in(object, names))
+            && let Some(command) = objects.iter().find_map(|(object, _)| command_in(object, names))
         {
-            let found = shell::files(command, folder);
-            (files, program) = (found.files, found.program);
+            (files, program) = shell::files(command, folder);
         }
         let is_changed = files.iter().any(|file| file.change.is_some());
         if !is_changed && let Some(text) = texts.iter().find(|text| text.contains(patch::START)) {
-            files = edits::patched(text, folder);
+            files = patch::changed(text, folder);
         }
         files.truncate(MAX_FILES);
         let form = (!files.is_empty()).then(|| form.by(program));
@@ -90,58 +93,48 @@ impl Target {
     }
 }
 
-/// Reads files out of nested arguments: an edit belongs to the file named beside it or above it.
-struct Reader<'a> {
-    names: &'a ToolForm,
-    left: usize,
-    files: Vec<FileUse<'a>>,
-}
+/// An object of the arguments, and the position of the one that holds it.
+type Object<'a> = (&'a Map<String, Value>, Option<usize>);
 
-impl<'a> Reader<'a> {
-    fn object(&mut self, fields: &'a Map<String, Value>, above: Option<usize>) {
-        let names = self.names;
+/// The files that these objects name. An edit belongs to the file named beside it or above it.
+fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
+    let mut files: Vec<FileUse<'a>> = Vec::new();
+    let mut file_of: Vec<Option<usize>> = Vec::with_capacity(objects.len());
+    for &(fields, above) in objects {
+        if files.len() >= MAX_FILES {
+            break;
+        }
         let is_search = texts_of(fields, &names.pattern).next().is_some();
         let range = range_in(fields, names).or_else(|| range_in(fields, &TABLE.any));
-        let first = self.files.len();
+        let first = files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
             let (path, range) = lines_behind(path).map_or((path, range), |(path, lines)| (path, Some(lines)));
-            self.files.push(FileUse { path, range, ..FileUse::default() });
+            files.push(FileUse { path, range, ..FileUse::default() });
         }
-        let current = if self.files.len() > first { Some(first) } else { above };
-        if let Some(file) = current.and_then(|at| self.files.get_mut(at)) {
-            let has = |names: &Names, is: fn(&Value) -> bool| {
-                names.iter().filter_map(|name| fields.get(name)).any(is)
-            };
-            file.is_changed |=
-                has(&names.new, is_text) || (has(&names.old, Value::is_string) && !names.new.is_empty());
-            file.old.extend(texts_of(fields, &names.old));
-            file.new.extend(texts_of(fields, &names.new));
-            file.moved_to = texts_of(fields, &names.moved).next().or(file.moved_to);
-            for diff in texts_of(fields, &names.diff) {
-                let (mut old, mut new) = patch::blocks(diff);
-                for hunk in patch::files(diff) {
-                    old.extend(hunk.old);
-                    new.extend(hunk.new);
-                }
-                file.is_changed |= !(old.is_empty() && new.is_empty());
-                file.old.extend(old);
-                file.new.extend(new);
-            }
-        }
-        for value in fields.values() {
-            self.value(value, current);
+        let above = above.and_then(|above| *file_of.get(above)?);
+        let at = (files.len() > first).then_some(first).or(above);
+        file_of.push(at);
+        if let Some(file) = at.and_then(|at| files.get_mut(at)) {
+            add_change(fields, names, file);
         }
     }
+    files
+}
 
-    fn value(&mut self, value: &'a Value, above: Option<usize>) {
-        if self.left == 0 || self.files.len() >= MAX_FILES {
-            return;
-        }
-        self.left -= 1;
-        match value {
-            Value::Object(fields) => self.object(fields, above),
-            Value::Array(values) => values.iter().for_each(|value| self.value(value, above)),
-            _ => {}
+/// Adds the change that the fields of one object make to a file.
+fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut FileUse<'a>) {
+    let has =
+        |names: &Names, is: fn(&Value) -> bool| names.iter().filter_map(|name| fields.get(name)).any(is);
+    file.is_changed |=
+        has(&names.new, is_text) || (has(&names.old, Value::is_string) && !names.new.is_empty());
+    file.old.extend(texts_of(fields, &names.old));
+    file.new.extend(texts_of(fields, &names.new));
+    file.moved_to = texts_of(fields, &names.moved).next().or(file.moved_to);
+    for diff in texts_of(fields, &names.diff) {
+        for part in iter::once(patch::blocks(diff)).chain(patch::files(diff)) {
+            file.is_changed |= !(part.old.is_empty() && part.new.is_empty());
+            file.old.extend(part.old);
+            file.new.extend(part.new);
         }
     }
 }
@@ -161,25 +154,18 @@ fn fields_of(arguments: &str) -> Map<String, Value> {
     }
 }
 
-/// The arguments and all objects in them, the outer ones first.
-fn objects_in(fields: &Map<String, Value>) -> Vec<&Map<String, Value>> {
-    let mut objects = vec![fields];
-    let mut at = 0;
-    while let Some(&object) = objects.get(at)
-        && objects.len() < MAX_VALUES
-    {
-        for value in object.values().take(MAX_VALUES) {
-            match value {
-                Value::Object(inner) => objects.push(inner),
-                Value::Array(values) => {
-                    objects.extend(values.iter().take(MAX_VALUES).filter_map(Value::as_object));
-                }
-                _ => {}
-            }
+/// Adds these arguments and all objects in them, each behind the one that holds it.
+fn add_objects<'a>(fields: &'a Map<String, Value>, above: Option<usize>, objects: &mut Vec<Object<'a>>) {
+    let at = objects.len();
+    objects.push((fields, above));
+    let mut open: Vec<&Value> = fields.values().rev().collect();
+    while let Some(value) = open.pop().filter(|_| objects.len() < MAX_VALUES) {
+        match value {
+            Value::Object(inner) => add_objects(inner, Some(at), objects),
+            Value::Array(values) => open.extend(values.iter().rev()),
+            _ => {}
         }
-        at += 1;
     }
-    objects
 }
 
 /// The texts under the first of these names that has one: a string, or the strings of a list.

@@ -56,6 +56,10 @@ pub(super) struct Table {
     pub(super) any: ToolForm,
     /// Tools that list names: their path is a folder.
     listing: Names,
+    /// Programs that change the folder.
+    pub(super) folders: Names,
+    /// Programs that print their words.
+    pub(super) echoes: Names,
     prefixes: Vec<Prefix>,
     shells: Vec<Shell>,
     programs: Vec<Program>,
@@ -212,12 +216,16 @@ impl Form {
 
 impl Table {
     /// The form that reads most of the arguments, which are these objects; `None` for tools that list names.
-    pub(super) fn form_of(&self, tool: &str, objects: &[&Map<String, Value>]) -> Option<(Form, &ToolForm)> {
+    pub(super) fn form_of<'a>(
+        &self,
+        tool: &str,
+        objects: impl Iterator<Item = &'a Map<String, Value>>,
+    ) -> Option<(Form, &ToolForm)> {
         let tool = tool.rsplit("__").next().unwrap_or_default();
         if self.listing.has(tool) {
             return None;
         }
-        let given = objects.iter().flat_map(|object| object.iter()).filter(|(_, value)| has_content(value));
+        let given = objects.flatten().filter(|(_, value)| has_content(value));
         let keys: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
         let matches = self.tools.iter().zip(0..).filter_map(|(form, at)| {
             let rank = (form.needs(&keys)?, form.tools.has(tool));

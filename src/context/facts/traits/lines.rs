@@ -181,11 +181,6 @@ impl Layout {
         let all: usize = self.rows.iter().map(|row| row.tokens as usize).sum();
         (line_by_line * self.sizes.text as usize).div_ceil(all.max(1))
     }
-
-    /// Bytes it takes.
-    pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.rows) + size_of_val(&*self.identifiers)
-    }
 }
 
 fn trim(text: &[u16]) -> &[u16] {
@@ -243,7 +238,8 @@ mod tests {
                 units(&(0..count).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
             let lines = of_texts([&*text].into_iter());
             let layout = Layout::of(&text, &lines, &[], Sizes::default(), |_| 1);
-            let bytes = size_of_val(&*lines) + layout.as_ref().map_or(0, Layout::heap_bytes);
+            let rows = layout.as_ref().map_or(0, |layout| size_of_val(layout.rows()));
+            let bytes = size_of_val(&*lines) + rows;
             assert!(bytes <= 75_000, "{bytes} bytes of {count} lines");
         }
     }

@@ -2,7 +2,6 @@
 //! made once, when a message is measured. Nothing here knows roles or decides.
 
 pub mod calls;
-mod edits;
 pub mod forms;
 pub mod identifiers;
 pub mod keep;
@@ -65,16 +64,4 @@ pub struct Traits {
     pub layout: Option<Layout>,
     /// Targets of its tool calls, in the order of the calls.
     pub targets: Box<[Target]>,
-}
-
-impl Traits {
-    /// Bytes they take, for caches that are bounded by them.
-    pub fn heap_bytes(&self) -> usize {
-        let kept = self.kept.as_deref().map_or(0, size_of_val);
-        let kept_lines = self.kept_lines.as_deref().map_or(0, size_of_val);
-        let layout = self.layout.as_ref().map_or(0, Layout::heap_bytes);
-        let targets = self.targets.iter().map(Target::heap_bytes).sum::<usize>();
-        let sets = size_of_val(&*self.identifiers) + size_of_val(&*self.lines) + size_of_val(&*self.targets);
-        sets + kept + kept_lines + layout + targets
-    }
 }

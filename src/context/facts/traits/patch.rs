@@ -1,7 +1,7 @@
 //! Edits that are written as text: patches in the form of `apply_patch`, unified diffs, and blocks of what is searched and
 //! what replaces it.
 
-use super::edits::FileUse;
+use super::target::{File, FileUse};
 
 /// The first line of a patch in the form of `apply_patch`.
 pub(super) const START: &str = "*** Begin Patch";
@@ -27,6 +27,11 @@ impl<'a> FileUse<'a> {
             self.new.push(rest);
         }
     }
+}
+
+/// The files that the patches and diffs in `text` change; paths are relative to `folder`.
+pub(super) fn changed(text: &str, folder: Option<&str>) -> Vec<File> {
+    files(text).iter().filter_map(|file| file.file(folder)).collect()
 }
 
 /// The files of every patch or unified diff in `text`; nothing if it holds none.
@@ -82,14 +87,14 @@ fn unified(text: &str) -> Vec<FileUse<'_>> {
 
 /// The lines that the blocks in `text` search for, and those that replace them. A block goes from `<<<<<<< SEARCH` (or seven
 /// dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses); `:start_line:` and its dashes are no lines of it.
-pub(super) fn blocks(text: &str) -> (Vec<&str>, Vec<&str>) {
+pub(super) fn blocks(text: &str) -> FileUse<'_> {
     let is_mark = |line: &str, starts: [&str; 2], word: &str| {
         starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.trim() == word))
     };
     let is_hint = |line: &str| {
         [":start_line:", ":end_line:"].iter().any(|start| line.starts_with(start)) || line == "-------"
     };
-    let (mut old, mut new) = (Vec::new(), Vec::new());
+    let mut found = FileUse::default();
     let mut side = None;
     for line in text.lines() {
         side = match side {
@@ -98,13 +103,13 @@ pub(super) fn blocks(text: &str) -> (Vec<&str>, Vec<&str>) {
             Some(true) if is_mark(line, [">>>>>>>", "+++++++"], "REPLACE") => None,
             Some(false) if is_hint(line.trim_end()) => side,
             Some(is_new) => {
-                if is_new { &mut new } else { &mut old }.push(line);
+                if is_new { &mut found.new } else { &mut found.old }.push(line);
                 side
             }
             None => None,
         };
     }
-    (old, new)
+    found
 }
 
 #[cfg(test)]

@@ -71,11 +71,6 @@ impl Path {
     pub fn name(&self) -> &str {
         &self.name
     }
-
-    /// Bytes it takes.
-    pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.endings) + self.name.len()
-    }
 }
 
 fn is_absolute(path: &str) -> bool {

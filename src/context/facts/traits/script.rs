@@ -6,10 +6,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::edits::FileUse;
 use super::forms::TABLE;
 use super::paths::is_path;
-use super::target::File;
+use super::target::{File, FileUse};
 
 /// Files looked at in one script, and words read of it.
 const MAX_FILES: usize = 64;
@@ -27,7 +26,9 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
     let words = words_of(script);
     let mut scope = Scope::default();
     for at in 0..words.len() {
-        scope.read(words.get(at..).unwrap_or_default());
+        let rest = words.get(at..).unwrap_or_default();
+        scope.assign(rest);
+        scope.read(rest);
     }
     let files = scope.files.iter().filter(|file| is_path(file.path));
     files.filter_map(|file| file.file(folder)).collect()
@@ -38,22 +39,16 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
 /// Codex runs such scripts in place of single calls. Fields that are no text in the script are left out.
 pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
     let words = if script.contains("tools.") { words_of(script) } else { Vec::new() };
-    let mut held: HashMap<&str, &str> = HashMap::new();
+    let mut scope = Scope::default();
     let mut calls = Vec::new();
     for at in 0..words.len() {
         let rest = words.get(at..).unwrap_or_default();
-        if let [Word::Name(name), Word::Mark('='), Word::Text(text), ..] = rest {
-            held.insert(name, text);
-        }
+        scope.assign(rest);
         let [Word::Name("tools"), Word::Mark('.'), Word::Name(tool), Word::Mark('('), given @ ..] = rest
         else {
             continue;
         };
-        let text = |word: &Word<'_>| match word {
-            Word::Text(text) => Some(Value::String(text.clone())),
-            Word::Name(name) => held.get(name).map(|text| Value::from(*text)),
-            Word::Mark(_) => None,
-        };
+        let text = |word| scope.text(word).map(Value::from);
         let input = given.first().and_then(text).map(|text| ("input".to_owned(), text));
         let end = given.iter().position(|word| *word == Word::Mark('}')).unwrap_or(0);
         let fields = given.get(..end).filter(|words| words.first() == Some(&Word::Mark('{')));
@@ -79,16 +74,18 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Takes in what stands at the beginning of `words`.
+    /// Keeps the text that a name gets at the beginning of `words`.
+    fn assign(&mut self, words: &'a [Word<'a>]) {
+        if let [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
+        | [Word::Name(name), Word::Mark('='), Word::Name(_), Word::Mark('('), Word::Text(text), ..] = words
+        {
+            self.texts.insert(name, text);
+        }
+    }
+
+    /// Reads the call at the beginning of `words`.
     fn read(&mut self, words: &'a [Word<'a>]) {
         let scripts = &TABLE.scripts;
-        match words {
-            [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
-            | [Word::Name(name), Word::Mark('='), Word::Name(_), Word::Mark('('), Word::Text(text), ..] => {
-                self.texts.insert(name, text);
-            }
-            _ => {}
-        }
         let [Word::Name(function), Word::Mark('('), rest @ ..] = words else { return };
         if scripts.opens.has(function)
             && let Some(path) = rest.first().and_then(|word| self.text(word))
@@ -200,8 +197,8 @@ fn quoted(rest: &str, quote: char) -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::edits;
     use super::super::paths::Path;
+    use super::super::target::Change;
     use super::*;
 
     fn path(path: &str) -> Path {
@@ -226,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_it_replaces_and_writes_is_an_edit() {
-        let expected = edits::change(&["let answer = 41;"], &["let answer = 42;"]);
+        let expected = Change::of(&["let answer = 41;"], &["let answer = 42;"]);
         for script in [
             "p = Path('a.rs')\ns = p.read_text()\ns = s.replace('let answer = 41;', 'let answer = 42;')\np.write_text(s)",
             "old = '''let answer = 41;\n'''\nnew = '''let answer = 42;\n'''\ns = open('a.rs').read()\nassert old in s\nopen('a.rs', 'w').write(s.replace(old, new))",
@@ -243,7 +240,7 @@ mod tests {
         let written = files("open('a.rs', 'w').write('let answer = 42;')", None);
         assert_eq!(
             written.first().and_then(|file| file.change.clone()),
-            Some(edits::change(&[], &["let answer = 42;"]))
+            Some(Change::of(&[], &["let answer = 42;"]))
         );
     }
 

@@ -6,12 +6,11 @@
 
 use serde_json::Value;
 
-use super::edits::{self, FileUse};
 use super::forms::{Names, Operands, Program, TABLE};
 use super::paths::{is_path, joined, looks_like_file, moved};
-use super::script;
-use super::target::{File, Range};
+use super::target::{File, FileUse, Range};
 use super::words::{Command, commands};
+use super::{patch, script};
 
 /// Commands looked at in one call, words of one, files in all of them, and scripts inside scripts.
 const MAX_COMMANDS: usize = 64;
@@ -19,16 +18,10 @@ const MAX_WORDS: usize = 4096;
 const MAX_FILES: usize = 64;
 const MAX_DEPTH: usize = 4;
 
-/// The files of a command, and the program that named the first of them.
-#[derive(Debug, Default)]
-pub(super) struct CommandFiles {
-    pub(super) files: Vec<File>,
-    pub(super) program: Option<u16>,
-}
-
-/// The files that a command names, in order. It is a script, or a program and its arguments, and starts in `folder`.
-pub(super) fn files(command: &Value, folder: Option<&str>) -> CommandFiles {
-    let mut reader = Reader::of(folder);
+/// The files that a command names, in order, and the program that named the first of them. The command is a script, or a
+/// program and its arguments, and starts in `folder`.
+pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option<u16>) {
+    let mut reader = Reader { folder: folder.map(str::to_owned), left: MAX_COMMANDS, ..Reader::default() };
     match command {
         Value::String(script) => reader.text(script, 0),
         words => {
@@ -36,8 +29,8 @@ pub(super) fn files(command: &Value, folder: Option<&str>) -> CommandFiles {
             reader.command(&Command { words, ..Command::default() }, 0);
         }
     }
-    reader.found.files.truncate(MAX_FILES);
-    reader.found
+    reader.files.truncate(MAX_FILES);
+    (reader.files, reader.program)
 }
 
 /// The texts of a list.
@@ -45,9 +38,12 @@ pub(super) fn words_of(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().take(MAX_WORDS).filter_map(Value::as_str).collect()
 }
 
+#[derive(Default)]
 struct Reader {
     folder: Option<String>,
-    found: CommandFiles,
+    files: Vec<File>,
+    /// The program that named the first file.
+    program: Option<u16>,
     /// Files that the last command printed: a pipe may pass on a part of them.
     piped: usize,
     /// Text that the last command passes on.
@@ -56,14 +52,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn of(folder: Option<&str>) -> Self {
-        let folder = folder.map(str::to_owned);
-        Self { folder, found: CommandFiles::default(), piped: 0, text: None, left: MAX_COMMANDS }
-    }
-
     fn text(&mut self, text: &str, depth: usize) {
         for command in commands(text, self.left) {
-            if self.left == 0 || self.found.files.len() >= MAX_FILES {
+            if self.left == 0 || self.files.len() >= MAX_FILES {
                 return;
             }
             self.left -= 1;
@@ -79,12 +70,11 @@ impl Reader {
         let words = bare(&words);
         let Some((&first, rest)) = words.split_first() else { return self.here(command) };
         let name = name_of(first);
-        let shell = TABLE.shell(&name).filter(|_| depth < MAX_DEPTH);
-        if ["cd", "pushd", "set-location", "chdir"].contains(&&*name) {
+        if TABLE.folders.has(&name) {
             if let Some(to) = rest.iter().find(|word| !is_option(word) && **word != "/d") {
                 self.folder = Some(joined(self.folder.as_deref(), to));
             }
-        } else if let Some(shell) = shell {
+        } else if let Some(shell) = TABLE.shell(&name).filter(|_| depth < MAX_DEPTH) {
             let flag = rest.iter().position(|word| shell.flags.has(&word.to_lowercase()));
             let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
             match (script, &command.body) {
@@ -95,52 +85,46 @@ impl Reader {
                 (None, None) => {}
             }
         } else {
-            let (before, outside) = (self.found.files.len(), self.folder.clone());
+            let (before, outside) = (self.files.len(), self.folder.clone());
             let (name, rest) = with_subcommand(name, rest, &mut self.folder);
             match TABLE.program(&name) {
                 Some((at, program)) => self.run(program, at, rest, command),
                 None => self.here(command),
             }
             self.folder = outside;
-            self.piped = self.piped.max(self.found.files.len() - before);
+            self.piped = self.piped.max(self.files.len() - before);
         }
     }
 
     fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
         let range = Range::of(read.first, read.last);
-        let folder = self.folder.clone();
-        let folder = folder.as_deref();
-        let reads = |paths: &[&str]| -> Vec<File> {
-            let uses = paths.iter().map(|path| FileUse { path, range, ..FileUse::default() });
-            uses.filter_map(|of| of.file(folder)).collect()
-        };
+        let folder = self.folder.as_deref();
+        let reads = |path: &&str| FileUse { path, range, ..FileUse::default() }.file(folder);
         let files: Vec<File> = match program.files {
-            Operands::None => Vec::new(),
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
             Operands::Words if read.files.is_empty() && command.target.is_some() => {
                 return self.here(command);
             }
-            Operands::Words if !read.is_printed => Vec::new(),
-            Operands::Words => reads(&read.files),
-            Operands::Revision | Operands::Named => reads(&read.named),
+            Operands::Words if read.is_printed => read.files.iter().filter_map(reads).collect(),
+            Operands::Words | Operands::None => Vec::new(),
+            Operands::Revision | Operands::Named => read.named.iter().filter_map(reads).collect(),
             Operands::Move => match read.files[..] {
                 [from, to] => {
                     let to = moved(from, to);
-                    let file =
-                        FileUse { path: from, moved_to: Some(&to), is_changed: true, ..FileUse::default() };
+                    let file = FileUse { path: from, moved_to: Some(&to), ..FileUse::default() };
                     file.file(folder).into_iter().collect()
                 }
                 _ => Vec::new(),
             },
             Operands::Write => {
-                let text = read.text.map(str::to_owned).or_else(|| command.body.clone()).or(self.text.take());
-                let texts: Vec<&str> = text.as_deref().into_iter().collect();
+                let given = read.text.or(command.body.as_deref());
+                let texts = given.or(self.text.as_deref()).into_iter().collect::<Vec<_>>();
                 read.files.iter().filter_map(|path| written(path, folder, &texts)).collect()
             }
             Operands::Patch => {
                 let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
-                texts.flat_map(|text| edits::patched(text, folder)).collect()
+                texts.flat_map(|text| patch::changed(text, folder)).collect()
             }
             Operands::Script => {
                 let inline = words.iter().position(|word| program.texts.has(word));
@@ -151,8 +135,8 @@ impl Reader {
         let writes = matches!(program.files, Operands::Write | Operands::Patch | Operands::Script);
         if let (false, true, Some(range)) = (writes, files.is_empty(), range) {
             // A filter behind a pipe passes on a part of what was read.
-            let from = self.found.files.len().saturating_sub(self.piped);
-            for file in self.found.files.iter_mut().skip(from).filter(|file| file.change.is_none()) {
+            let from = self.files.len().saturating_sub(self.piped);
+            for file in self.files.iter_mut().skip(from).filter(|file| file.change.is_none()) {
                 file.range = Some(file.range.map_or(range, |all| all.narrowed(range)));
             }
         }
@@ -173,10 +157,10 @@ impl Reader {
     }
 
     fn extend(&mut self, program: u16, files: impl IntoIterator<Item = File>) {
-        let before = self.found.files.len();
-        self.found.files.extend(files);
-        if self.found.files.len() > before {
-            self.found.program.get_or_insert(program);
+        let before = self.files.len();
+        self.files.extend(files);
+        if self.files.len() > before {
+            self.program.get_or_insert(program);
         }
     }
 }
@@ -369,8 +353,7 @@ fn is_name(word: &str) -> bool {
 /// The text that `echo` and `printf` write, where they are redirected.
 fn said(command: &Command) -> Option<String> {
     let (first, rest) = command.words.split_first()?;
-    let is_echo = ["echo", "printf", "write-output"].contains(&&*first.to_lowercase());
-    is_echo.then(|| rest.join(" ").replace("\\n", "\n"))
+    TABLE.echoes.has(&first.to_lowercase()).then(|| rest.join(" ").replace("\\n", "\n"))
 }
 
 fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {

@@ -3,8 +3,9 @@
 
 use super::forms::Form;
 use super::keep::State;
-use super::lines::Line;
+use super::lines::{self, Line};
 use super::paths::Path;
+use crate::text::utf16;
 
 /// The target of one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,12 @@ impl Range {
 }
 
 impl Change {
+    /// The change that replaces these texts with those.
+    pub(super) fn of(old: &[&str], new: &[&str]) -> Self {
+        let lines = |texts: &[&str]| lines::of_texts(texts.iter().map(|text| utf16(text)));
+        Self { moved_to: None, old: lines(old), new: lines(new) }
+    }
+
     /// Returns `true` if no line is known that it replaces or writes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -74,18 +81,29 @@ impl Change {
     }
 }
 
-impl Target {
-    /// Bytes it takes beyond itself.
-    pub fn heap_bytes(&self) -> usize {
-        let of_change = |change: &Change| {
-            size_of_val(&*change.old)
-                + size_of_val(&*change.new)
-                + change.moved_to.as_ref().map_or(0, Path::heap_bytes)
-        };
-        let of_file = |file: &File| {
-            size_of::<File>() + file.path.heap_bytes() + file.change.as_ref().map_or(0, of_change)
-        };
-        self.files.iter().map(of_file).sum()
+/// The use of a file: its path and texts, as the call or patch has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FileUse<'a> {
+    pub(super) path: &'a str,
+    /// The lines that the call asks for.
+    pub(super) range: Option<Range>,
+    /// The path it moves to.
+    pub(super) moved_to: Option<&'a str>,
+    /// True if the call writes to the file.
+    pub(super) is_changed: bool,
+    /// The texts it expects to find.
+    pub(super) old: Vec<&'a str>,
+    /// The texts it leaves.
+    pub(super) new: Vec<&'a str>,
+}
+
+impl FileUse<'_> {
+    /// The file; its paths are relative to `folder`.
+    pub(super) fn file(&self, folder: Option<&str>) -> Option<File> {
+        let moved_to = self.moved_to.and_then(|to| Path::of(to, folder));
+        let is_changed = self.is_changed || moved_to.is_some();
+        let change = is_changed.then(|| Change { moved_to, ..Change::of(&self.old, &self.new) });
+        Some(File { path: Path::of(self.path, folder)?, range: self.range, change })
     }
 }
 

@@ -77,7 +77,7 @@ pub struct Assistant {
     pub has_text_id: bool,
 }
 
-/// A provider's report of one call: tokens, and dollars where the host priced them. `None` where nothing usable was
+/// A provider's report of one call: tokens of the prompt, and dollars where the host priced them. `None` where nothing usable was
 /// said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -89,18 +89,12 @@ pub struct Usage {
     pub cache_write: Option<f64>,
     /// Prompt tokens written to live for an hour, which `cache_write` includes.
     pub cache_write_1h: Option<f64>,
-    /// Tokens of the answer.
-    pub output: Option<f64>,
     /// Dollars for `input`.
     pub cost_input: Option<f64>,
     /// Dollars for `cache_read`.
     pub cost_cache_read: Option<f64>,
     /// Dollars for `cache_write`.
     pub cost_cache_write: Option<f64>,
-    /// Dollars for `output`.
-    pub cost_output: Option<f64>,
-    /// Dollars for all of it.
-    pub cost_total: Option<f64>,
     /// The refusal, if the request was refused for its length.
     pub refused: Option<Refusal>,
 }
@@ -250,25 +244,6 @@ impl Message {
     /// Tokens of the prompt it answered, as the provider counted them.
     pub fn reported_tokens(&self) -> Option<f64> {
         self.assistant()?.usage.prompt_tokens()
-    }
-
-    /// Bytes these facts take, for caches that are bounded by them.
-    pub fn heap_bytes(&self) -> usize {
-        let owned = match &self.body {
-            Body::Assistant(assistant) => {
-                let source = &assistant.source;
-                let ids: usize = assistant.call_ids.iter().map(|id| id.len() + size_of::<Box<str>>()).sum();
-                ids + source.api.len() + source.provider.len() + source.model.len()
-            }
-            Body::ToolResult(result) => {
-                let shortened =
-                    result.shortened.as_ref().map_or(0, |shortened| size_of_val(&*shortened.text));
-                shortened + result.call_id.len()
-            }
-            _ => 0,
-        };
-        let images = size_of_val(&*self.images.lens);
-        size_of::<Self>() + owned + images + self.traits.heap_bytes() + self.cuts.heap_bytes()
     }
 
     /// The tool result's facts, for role `toolResult`.

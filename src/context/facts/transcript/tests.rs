@@ -79,17 +79,3 @@ fn equal_content_is_the_same_message_and_a_late_report_changes_nothing() {
     assert!(!marked(1, 9, report).is_same(&marked(2, 9, report)));
     assert!(unreported.is_same(&unreported));
 }
-
-#[test]
-fn facts_take_as_many_bytes_as_what_they_own() {
-    let named = |model: &str, ids: &[&str]| answer(model, ids, Usage::default()).heap_bytes();
-    assert_eq!(named("long-model", &[]) - named("m", &[]), 9);
-    assert_eq!(named("m", &["call_1"]) - named("m", &["c"]), 5);
-    assert!(named("m", &["a", "b"]) - named("m", &["a"]) > size_of::<Box<str>>());
-    let plain = result("a", "x").heap_bytes();
-    assert_eq!(result("abcdef", "x").heap_bytes() - plain, 5);
-    let long = result("a", &"some line of output\n".repeat(100));
-    let shortened = long.tool_result().and_then(|result| result.shortened.as_ref()).map(|of| of.text.len());
-    assert!(shortened.is_some_and(|len| long.heap_bytes() > plain + 2 * len));
-    assert!(plain >= size_of::<Message>());
-}

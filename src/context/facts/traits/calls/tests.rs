@@ -215,8 +215,8 @@ fn an_edit_is_the_same_change_in_every_form() {
         ("$diff", &diff),
         ("$python", &python),
     ];
-    all_are(EDITS, &texts, &file(None, Some(edits::change(&[old], &[new]))));
-    all_are(WRITES, &[("$text", new)], &file(None, Some(edits::change(&[], &[new]))));
+    all_are(EDITS, &texts, &file(None, Some(Change::of(&[old], &[new]))));
+    all_are(WRITES, &[("$text", new)], &file(None, Some(Change::of(&[], &[new]))));
 }
 
 #[test]
