@@ -9,10 +9,10 @@ use napi_derive::napi;
 use super::blocking::Numbers;
 use crate::context::decide::Decision;
 use crate::context::facts::traits::forms::Form;
-use crate::context::facts::transcript::{Move, Transcript};
+use crate::context::facts::transcript::Transcript;
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::{Keeping, Limits};
-use crate::context::request::plan::{Action, Edit, Layer, Reason};
+use crate::context::request::plan::{Action, Edit};
 use crate::contract::{ActionName, ArithmeticField, EditField, SizeField};
 
 /// The plan for a request, and its reasons.
@@ -59,6 +59,10 @@ pub(super) fn answer(
     let Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits } = decision;
     let each = if by_message { plan.by_message(transcript) } else { Vec::new() };
     let edits = if by_message { &each } else { &plan.edits };
+    let moves: Vec<Edit> = plan.moves.iter().copied().map(Edit::of_move).collect();
+    // A move goes before any other edit of its message.
+    let mut edits: Vec<&Edit> = moves.iter().chain(edits).collect();
+    edits.sort_by_key(|edit| edit.index);
     let flag = |is: bool| f64::from(u8::from(is));
     let sizes = SizeField::ALL.map(|field| match field {
         SizeField::TokensBefore => estimate.tokens(plan.before).round(),
@@ -72,7 +76,7 @@ pub(super) fn answer(
         SizeField::LearnedWindow => learned.map_or(f64::NAN, |of| of.tokens.round()),
         SizeField::IsNews => flag(*is_news),
         SizeField::FirstChanged => last.first_changed.map_or(f64::NAN, |index| index as f64),
-        SizeField::EditCount => (edits.len() + plan.moves.len()) as f64,
+        SizeField::EditCount => edits.len() as f64,
     });
     let arithmetic = ArithmeticField::ALL.map(|field| {
         arithmetic.map_or(f64::NAN, |of| match field {
@@ -87,11 +91,7 @@ pub(super) fn answer(
     });
     let mut numbers = [&sizes[..], &arithmetic].concat();
     let (mut texts, mut told) = (Vec::new(), last.told.iter().peekable());
-    let mut moves = plan.moves.iter().peekable();
-    for edit in edits {
-        while let Some(step) = moves.next_if(|step| step.index <= edit.index) {
-            encode_move(step, &mut numbers);
-        }
+    for &edit in &edits {
         while told.next_if(|last| last.index < edit.index).is_some() {}
         let is_new = told.peek().is_none_or(|last| *last != edit);
         let before = texts.len();
@@ -100,17 +100,11 @@ pub(super) fn answer(
         }
         encode(edit, estimate.scale, (is_new, texts.len() - before), &mut numbers);
     }
-    moves.for_each(|step| encode_move(step, &mut numbers));
-    let forms = if by_message {
-        let of_strangers = plan.moves.iter().map(|step| (step.index, String::new()));
-        let edited = edits.iter().map(|edit| (edit.index, form_of(edit.index, transcript)));
-        let mut forms: Vec<_> = of_strangers.chain(edited).collect();
-        forms.sort_by_key(|(index, _)| *index);
-        forms.into_iter().map(|(_, form)| form).collect()
-    } else {
-        Vec::new()
-    };
-    let kept = if by_message { kept_states(transcript, limits, estimate.scale) } else { Vec::new() };
+    let (mut forms, mut kept) = (Vec::new(), Vec::new());
+    if by_message {
+        forms.extend(edits.iter().map(|edit| form_of(edit.index, transcript)));
+        kept = kept_states(transcript, limits, estimate.scale);
+    }
     let order = if plan.moves.is_empty() { Vec::new() } else { transcript.sending_order() };
     let order = order.into_iter().map(|index| index as u32).collect();
     Answer { numbers: Numbers(numbers), texts, order, forms, kept }
@@ -145,19 +139,6 @@ fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
     Some(Utf16String::from(text))
 }
 
-/// A move is an edit of its own, before any other of its message. Its one range holds the message that it is sent behind.
-fn encode_move(step: &Move, numbers: &mut Vec<f64>) {
-    numbers.extend(EditField::ALL.map(|field| match field {
-        EditField::Index => step.index as f64,
-        EditField::Action => ActionName::MoveAfter as usize as f64,
-        EditField::Layer => Layer::Repair as usize as f64,
-        EditField::Reason => Reason::Parted as usize as f64,
-        EditField::Count | EditField::Ranges => 1.0,
-        EditField::TokensSaved | EditField::Images | EditField::IsNew | EditField::Texts => 0.0,
-    }));
-    numbers.extend([step.after as f64, 0.0, 0.0]);
-}
-
 /// `scale` is the estimate's: what an edit saves is told in the unit of the prompt's sizes.
 fn encode(edit: &Edit, scale: f64, (is_new, texts): (bool, usize), numbers: &mut Vec<f64>) {
     let ranges: Vec<[f64; 3]> = match &edit.action {
@@ -170,6 +151,7 @@ fn encode(edit: &Edit, scale: f64, (is_new, texts): (bool, usize), numbers: &mut
             runs.map(|(rows, why)| [f64::from(rows.start), f64::from(rows.end), *why as usize as f64])
                 .collect()
         }
+        Action::MoveAfter(index) => vec![[*index as f64, 0.0, 0.0]],
         _ => Vec::new(),
     };
     numbers.extend(EditField::ALL.map(|field| match field {
@@ -196,5 +178,6 @@ const fn name_of(action: &Action) -> ActionName {
         Action::DropCalls => ActionName::DropCalls,
         Action::Drop => ActionName::Drop,
         Action::Truncate(_) => ActionName::Truncate,
+        Action::MoveAfter(_) => ActionName::MoveAfter,
     }
 }

@@ -29,6 +29,8 @@ pub enum Action {
     Drop,
     /// Its text blocks are cut, each as said; a block not named stays whole.
     Truncate(Vec<Cut>),
+    /// It is sent behind the message at this index.
+    MoveAfter(usize),
 }
 
 /// The lines of a tool result that stay, word for word and in order, a marker line for each gap.
@@ -62,6 +64,20 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// The edit that moves a message out of the way between a call and its results.
+    #[must_use]
+    pub fn of_move(step: Move) -> Self {
+        Self {
+            index: step.index,
+            count: 1,
+            layer: Layer::Repair,
+            action: Action::MoveAfter(step.after),
+            reason: Reason::Parted,
+            tokens_saved: 0,
+            images_out: 0,
+        }
+    }
+
     /// The position behind it.
     #[must_use]
     pub fn end(&self) -> usize {
