@@ -12,10 +12,10 @@
 //! 1.0 for o200k_base and o200k_harmony, 0.3 for p50k_base, p50k_edit and r50k_base. The first count by a vocabulary lays
 //! out its `pairs`, once a process: 1.6, 2.8 and 1.1 MB. The first decoding lays out its tokens (`arena`).
 //!
-//! A thread keeps a bounded state between calls, for each vocabulary that it uses: 1 MB for counts of pieces to 15 bytes, 1 MB
-//! for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15 bytes, 4.5 MB for the tokens of spans, and
-//! 1 MB of UTF-16 turned to UTF-8. All of it grows only with what is seen, but
-//! for the first 512 KB, which begin with the frequent tokens.
+//! A thread keeps a bounded state between calls, for each vocabulary that it counts or encodes by: 1 MB for counts of pieces to
+//! 15 bytes, 1 MB for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15 bytes, and 4.5 MB for the tokens
+//! of spans. Once for all vocabularies it keeps 1 MB of UTF-16 turned to UTF-8. All of it grows only with what is seen, but for
+//! the first 512 KB, which begin with the frequent tokens.
 //!
 //! The modules show their parts on examples: `blocks` the masks of a line of code, `spans` an edited text, `merge` why
 //! windows are enough.
@@ -50,7 +50,7 @@ mod utf16;
 mod vocabulary;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     error::Error,
     fmt,
     hash::{Hash, Hasher},
@@ -60,6 +60,7 @@ use std::{
 pub use self::load::read_anything;
 use self::{
     added::Part,
+    count::Counter,
     encodings::{TOKENIZERS, VOCABULARIES},
     load::FilePreparation,
     vocabulary::Vocabulary,
@@ -81,16 +82,11 @@ mod encodings {
     include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
 }
 
-/// The state of one vocabulary in a thread.
-struct ThreadState {
-    counter: count::Counter,
-    /// The buffer UTF-16 is turned into, and the text of tokens is put together in.
-    text: Vec<u8>,
-}
-
 thread_local! {
-    /// The states by the number of their vocabulary.
-    static STATES: RefCell<Vec<Option<Box<ThreadState>>>> = const { RefCell::new(Vec::new()) };
+    /// The counters by the number of their vocabulary.
+    static COUNTERS: RefCell<Vec<Option<Box<Counter>>>> = const { RefCell::new(Vec::new()) };
+    /// The buffer that UTF-16 is turned into, and that the text of tokens is put together in.
+    static TEXT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Longest buffer kept for the next text.
@@ -157,11 +153,11 @@ impl Tokenizer {
     /// The same count by a chosen scanner and without remembered spans, for tests and measurements.
     #[must_use]
     pub fn count_with(&self, scanner: Scanner, text: &str) -> usize {
-        self.with_state(|state| {
+        self.with_counter(|counter| {
             let mut total = 0;
             self.parts(text.as_bytes(), false, &mut |part| {
                 total += match part {
-                    Part::Text(text) => state.counter.count_pieces(scanner, text.as_bytes()),
+                    Part::Text(text) => counter.count_pieces(scanner, text.as_bytes()),
                     Part::Token(_) => 1,
                 };
                 true
@@ -179,15 +175,15 @@ impl Tokenizer {
     /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
     #[must_use]
     pub fn count_till_limit(&self, text: &str, limit: usize) -> Option<usize> {
-        self.with_state(|state| self.count_parts(&mut state.counter, text.as_bytes(), limit))
+        self.with_counter(|counter| self.count_parts(counter, text.as_bytes(), limit))
     }
 
     /// [`Self::count_till_limit`] of UTF-16 text.
     #[must_use]
     pub fn count_utf16_till_limit(&self, units: &[u16], limit: usize) -> Option<usize> {
-        self.with_state(|state| {
-            utf16::append(units, &mut state.text);
-            self.count_parts(&mut state.counter, &state.text, limit)
+        with_text(|text| {
+            utf16::append(units, text);
+            self.with_counter(|counter| self.count_parts(counter, text, limit))
         })
     }
 
@@ -195,16 +191,16 @@ impl Tokenizer {
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::with_capacity(text.len() / 3);
-        self.with_state(|state| self.encode_parts(&mut state.counter, text.as_bytes(), false, &mut tokens));
+        self.with_counter(|counter| self.encode_parts(counter, text.as_bytes(), false, &mut tokens));
         tokens
     }
 
     /// Appends the tokens of UTF-16 text; a lone surrogate is U+FFFD. `with_special`: a loaded encoding finds its special
     /// tokens in the text.
     pub fn encode_utf16(&self, units: &[u16], with_special: bool, tokens: &mut Vec<u32>) {
-        self.with_state(|state| {
-            utf16::append(units, &mut state.text);
-            self.encode_parts(&mut state.counter, &state.text, with_special, tokens);
+        with_text(|text| {
+            utf16::append(units, text);
+            self.with_counter(|counter| self.encode_parts(counter, text, with_special, tokens));
         });
     }
 
@@ -221,7 +217,7 @@ impl Tokenizer {
 
     /// Tokens of valid UTF-8 text if they are at most `limit`.
     #[inline(always)]
-    fn count_parts(&self, counter: &mut count::Counter, text: &[u8], limit: usize) -> Option<usize> {
+    fn count_parts(&self, counter: &mut Counter, text: &[u8], limit: usize) -> Option<usize> {
         if self.loaded.is_none() {
             return counter.count(text, limit);
         }
@@ -241,13 +237,7 @@ impl Tokenizer {
 
     /// Appends the tokens of valid UTF-8 text.
     #[inline(always)]
-    fn encode_parts(
-        &self,
-        counter: &mut count::Counter,
-        text: &[u8],
-        with_special: bool,
-        tokens: &mut Vec<u32>,
-    ) {
+    fn encode_parts(&self, counter: &mut Counter, text: &[u8], with_special: bool, tokens: &mut Vec<u32>) {
         if self.loaded.is_none() {
             return counter.encode(text, tokens);
         }
@@ -277,9 +267,9 @@ impl Tokenizer {
             let found = self.special.iter().find(|(known, _)| *known == id);
             found.map(|(_, text)| text.as_bytes())
         };
-        self.with_state(|state| {
-            let decoded = self.vocabulary.tokens().decode(tokens, special, &mut state.text);
-            decoded.map(|()| take(&state.text)).map_err(|position| UnknownToken {
+        with_text(|text| {
+            let decoded = self.vocabulary.tokens().decode(tokens, special, text);
+            decoded.map(|()| take(text)).map_err(|position| UnknownToken {
                 token: tokens.get(position).copied().unwrap_or_default(),
                 position,
                 encoding: self.name,
@@ -288,30 +278,35 @@ impl Tokenizer {
         })
     }
 
-    /// Runs `task` with this thread's state of the vocabulary. It is taken out meanwhile, so a panic leaves nothing
+    /// Runs `task` with this thread's counter of the vocabulary. It is taken out meanwhile, so a panic leaves nothing
     /// half-done behind.
-    fn with_state<T>(&self, task: impl FnOnce(&mut ThreadState) -> T) -> T {
+    fn with_counter<T>(&self, task: impl FnOnce(&mut Counter) -> T) -> T {
         let number = self.vocabulary.number;
-        let taken = STATES.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take));
-        let mut state = taken.ok().flatten().unwrap_or_else(|| {
-            let counter = count::Counter::new(self.vocabulary);
-            Box::new(ThreadState { counter, text: Vec::new() })
-        });
-        let result = task(&mut state);
-        state.text.clear();
-        state.text.shrink_to(KEPT_BUFFER_BYTES);
+        let taken = COUNTERS.try_with(|all| all.borrow_mut().get_mut(number).and_then(Option::take));
+        let mut counter = taken.ok().flatten().unwrap_or_else(|| Box::new(Counter::new(self.vocabulary)));
+        let result = task(&mut counter);
         // A thread that is ending has no place to keep it.
-        let _ = STATES.try_with(|all| {
+        let _ = COUNTERS.try_with(|all| {
             let mut all = all.borrow_mut();
             if all.len() <= number {
                 all.resize_with(number + 1, || None);
             }
             if let Some(place) = all.get_mut(number) {
-                *place = Some(state);
+                *place = Some(counter);
             }
         });
         result
     }
+}
+
+/// Runs `task` with this thread's empty buffer.
+fn with_text<T>(task: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut text = TEXT.try_with(Cell::take).unwrap_or_default();
+    let result = task(&mut text);
+    text.clear();
+    text.shrink_to(KEPT_BUFFER_BYTES);
+    let _ = TEXT.try_with(|kept| kept.set(text));
+    result
 }
 
 impl PartialEq for Tokenizer {

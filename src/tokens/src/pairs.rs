@@ -51,25 +51,11 @@ impl Pairs {
         let mut pairs = Self {
             filter: vec![0; most.div_ceil(PAIRS_PER_WORD).max(1)].into(),
             byte_ids,
-            of_bytes: vec![Due::NEVER; 1 << 16].into(),
+            of_bytes: Box::default(),
             slots: vec![EMPTY; room(most)].into(),
             joints: joints.into(),
         };
-        let of_bytes = || (0..=u8::MAX).zip(*pairs.byte_ids).filter(|&(_, id)| id <= MOST_ID);
-        let last = of_bytes().map(|(_, id)| id).max().unwrap_or(0);
-        let mut byte_of = vec![None; last as usize + 1];
-        for (byte, id) in of_bytes() {
-            if let Some(place) = byte_of.get_mut(id as usize) {
-                *place = Some(byte);
-            }
-        }
-        let byte_of = |id: u32| byte_of.get(id as usize).copied().flatten();
         for Merge { left, right, rank } in merges {
-            if let (Some(left), Some(right)) = (byte_of(left), byte_of(right))
-                && let Some(place) = pairs.of_bytes.get_mut(two_bytes(left, right))
-            {
-                *place = Due::new(rank, joint_of(&pairs.joints, rank));
-            }
             let hash = packing::pair(left, right);
             let (word, bits) = filter_bits(hash, pairs.filter.len());
             if let Some(word) = pairs.filter.get_mut(word) {
@@ -80,6 +66,9 @@ impl Pairs {
                 *slot = halves(left, right) << RANK_BITS | u64::from(rank);
             }
         }
+        let bytes = || pairs.byte_ids.iter();
+        let of_bytes = bytes().flat_map(|&left| bytes().map(move |&right| (left, right)));
+        pairs.of_bytes = of_bytes.map(|(left, right)| pairs.due(left, right)).collect();
         pairs
     }
 
