@@ -10,7 +10,9 @@ import { billOf } from "../lib/cli/report/play.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { seeAsSent, sentOf } from "../pi-extension/compaction.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";
+import { compacted } from "./support/live/compaction.mjs";
 import { estimatesBy, uncompacted } from "./support/recordings.mjs";
+import { conversation } from "./support/transcripts.mjs";
 
 const SESSIONS = join(homedir(), ".cache/strata-sessions");
 const PRICES = { input: 5, read: 0.5, write: 6.25, ttlSeconds: 300 };
@@ -84,4 +86,17 @@ test("what is left out, edited or alike is told apart, and a list of which nothi
     { type: "message", id: "3", message: c },
   ]);
   for (const odd of [undefined, null, 7]) seeAsSent({ messagesToSummarize: odd }, sent);
+});
+
+test("the host of the closed loop compacts where pi does", () => {
+  const roles = new Set(["user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary"]);
+  for (let seed = 0; seed < 200; seed += 1) {
+    const messages = conversation(seed, { length: 60 }).filter(({ role }) => roles.has(role));
+    const entries = messages.map((message, at) => ({ type: "message", id: String(at), message }));
+    for (const keep of [50, 400, 2000, 1e6]) {
+      const { firstKeptEntryIndex } = findCutPoint(entries, 0, entries.length, keep);
+      const [, ...kept] = compacted(messages, keep, { role: "compactionSummary", summary: "" });
+      assert.deepEqual([seed, keep, kept.length], [seed, keep, messages.length - firstKeptEntryIndex]);
+    }
+  }
 });

@@ -1,7 +1,7 @@
 // The wire checkers: what providers take passes, and of requests with one thing broken each is seen by the rule it breaks.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { introduced, judge, rulesOf } from "./support/wire/judge.mjs";
 
 const HALF = "\ud83d";
@@ -88,34 +88,14 @@ const REQUESTS = {
   "anthropic-messages": {
     valid: [CLAUDE, BOUND, { messages: [user(text("hi")), user(text("there"))] }],
     broken: {
-      "A1 callsAnsweredNext": [
-        ({ messages }) => messages[2].content.pop(),
-        ({ messages }) => messages.splice(3, 0, user(messages[2].content.pop())),
-        ({ messages }) => messages.splice(2, 0, user(text("wait"))),
-      ],
-      "A2 resultsAnswerCalls": [
-        ({ messages }) => messages.splice(1, 1),
-        ({ messages }) => messages[4].content.unshift(result("t1")),
-        ({ messages }) => messages[2].content.unshift(result("t1")),
-      ],
+      "A1 callsAnsweredNext": [({ messages }) => messages.splice(3, 0, user(messages[2].content.pop()))],
+      "A2 resultsAnswerCalls": [({ messages }) => messages[4].content.unshift(result("t1"))],
       "A3 resultsComeFirst": [({ messages }) => messages[4].content.reverse()],
       "A3 callsComeLast": [({ messages }) => messages[1].content.push(text("done"))],
-      "A4 callIdsUsable": [
-        ({ messages }) => Object.assign(messages[3].content[2], { id: "t1" }),
-        ({ messages }) => Object.assign(messages[3].content[2], { id: "call|fc" }),
-      ],
-      "A5 nothingBlank": [
-        ({ messages }) => messages[1].content.splice(1, 1, text(" \n")),
-        ({ messages }) => messages[2].content[1].content.splice(0, 1, text("")),
-        ({ messages }) => messages.push(user()),
-      ],
+      "A4 callIdsUsable": [({ messages }) => Object.assign(messages[3].content[2], { id: "call|fc" })],
+      "A5 nothingBlank": [({ messages }) => messages[1].content.splice(1, 1, text(" \n"))],
       "A6 prefillTrimmed": [({ messages }) => messages.push(assistant(text("I think ")))],
-      "A7 latestThinkingUntouched": [
-        ({ messages }) => messages[3].content.splice(0, 2) && messages[4].content.pop(),
-        ({ messages }) => messages[3].content.shift(),
-        ({ messages }) => messages[3].content.splice(1, 1),
-        ({ messages }) => messages.splice(3, 2) && messages[1].content.splice(1, 1),
-      ],
+      "A7 latestThinkingUntouched": [({ messages }) => messages[3].content.shift()],
       "A7 thinkingUnchanged": [
         ({ messages }) => Object.assign(messages[1].content[0], { thinking: "about" }),
       ],
@@ -131,23 +111,12 @@ const REQUESTS = {
   "openai-completions": {
     valid: [CHAT, REASONER],
     broken: {
-      "O1 resultsFollowCalls": [
-        ({ messages }) => messages.splice(7, 1),
-        ({ messages }) => messages.splice(5, 0, tool("c9")),
-        ({ messages }) => messages.splice(0, messages.length, tool("c1")),
-      ],
-      "O2 callsAnsweredAtOnce": [({ messages }) => messages.splice(3, 1), ({ messages }) => messages.pop()],
-      "O3 idsDistinct": [
-        ({ messages }) => Object.assign(messages[2].tool_calls[1], { id: "c1" }),
-        ({ messages }) => messages.splice(4, 0, tool("c2")),
-      ],
-      "O4 nothingEmpty": [
-        ({ messages }) => Object.assign(messages[5], { content: null }),
-        ({ messages }) => messages[6].content.pop(),
-      ],
+      "O1 resultsFollowCalls": [({ messages }) => messages.splice(7, 1)],
+      "O2 callsAnsweredAtOnce": [({ messages }) => messages.splice(3, 1)],
+      "O3 idsDistinct": [({ messages }) => Object.assign(messages[2].tool_calls[1], { id: "c1" })],
+      "O4 nothingEmpty": [({ messages }) => Object.assign(messages[5], { content: null })],
       "O5 callsReadable": [
         ({ messages }) => Object.assign(messages[2].tool_calls[0].function, { arguments: '{"path":"a' }),
-        ({ messages }) => Object.assign(messages[2].tool_calls[0].function, { name: "" }),
       ],
       "K1 reasoningStays": [({ messages }) => delete messages[7].reasoning_content],
       "K1 reasoningPresent": [({ messages }) => delete messages[1].reasoning_content, REASONER],
@@ -157,79 +126,43 @@ const REQUESTS = {
   "openai-responses": {
     valid: [RESPONSES, { input: [user(text("hi")), says("msg_pi_1", "no reasoning"), user(text("on"))] }],
     broken: {
-      "R1 callsAnswered": [({ input }) => input.splice(6, 1), ({ input }) => input.pop()],
-      "R1 outputsAnswerCalls": [({ input }) => input.splice(4, 1), ({ input }) => input.push(output(3))],
-      "R2 callsKeepReasoning": [
-        ({ input }) => input.splice(10, 1),
-        ({ input }) => input.splice(10, 1, reasoning("rs_9")),
-      ],
+      "R1 callsAnswered": [({ input }) => input.splice(6, 1)],
+      "R1 outputsAnswerCalls": [({ input }) => input.splice(4, 1)],
+      "R2 callsKeepReasoning": [({ input }) => input.splice(10, 1, reasoning("rs_9"))],
       "R2 messagesKeepReasoning": [({ input }) => input.splice(7, 1)],
-      "R2 reasoningLeadsOn": [
-        ({ input }) => input.splice(8, 1),
-        ({ input }) => input.push(reasoning("rs_4")),
-      ],
-      "R3 idsUnique": [
-        ({ input }) => input.splice(2, 0, input[2]),
-        ({ input }) => Object.assign(input[4], { call_id: "c1" }),
-      ],
+      "R2 reasoningLeadsOn": [({ input }) => input.push(reasoning("rs_4"))],
+      "R3 idsUnique": [({ input }) => Object.assign(input[4], { call_id: "c1" })],
       "R4 callsReadable": [({ input }) => Object.assign(input[3], { arguments: '{"path":' })],
-      "R5 nothingEmpty": [({ input }) => input[9].content.pop(), ({ input }) => (input[5].output = [])],
+      "R5 nothingEmpty": [({ input }) => input[9].content.pop()],
       "A8 surrogatesPaired": [({ input }) => (input[5].output = HALF)],
     },
   },
   "google-generative-ai": {
     valid: [GEMINI, { model: "gemini-2.5-pro", contents: GEMINI.contents.slice(0, 3) }],
     broken: {
-      "G1 responsesMatchCalls": [
-        ({ contents }) => contents[6].parts.pop(),
-        ({ contents }) => contents[6].parts.push(response("list")),
-        ({ contents }) => contents[8].parts.splice(0, 1, response("list")),
-      ],
-      "G1 responsesFollowCalls": [
-        ({ contents }) => contents.splice(7, 1),
-        ({ contents }) => contents.splice(7, 0, turn("user", response("read"))),
-      ],
+      "G1 responsesMatchCalls": [({ contents }) => contents[6].parts.pop()],
+      "G1 responsesFollowCalls": [({ contents }) => contents.splice(7, 1)],
       "G2 callsFollowUser": [({ contents }) => contents.splice(4, 1)],
       "G2 userOpens": [({ contents }) => contents.shift()],
-      "G3 currentTurnSigned": [
-        ({ contents }) => delete contents[7].parts[0].thoughtSignature,
-        ({ contents }) => contents[5].parts.reverse(),
-      ],
+      "G3 currentTurnSigned": [({ contents }) => delete contents[7].parts[0].thoughtSignature],
       "G3 signaturesUnchanged": [({ contents }) => Object.assign(contents[5].parts[2], signed)],
       "G4 userCloses": [({ contents }) => contents.splice(7, 2, turn("model", { text: "So." }))],
-      "G5 nothingEmpty": [
-        ({ contents }) => contents[3].parts.pop(),
-        ({ contents }) => contents[0].parts.splice(0, 1, { text: "" }),
-      ],
+      "G5 nothingEmpty": [({ contents }) => contents[3].parts.pop()],
       "A8 surrogatesPaired": [({ contents }) => contents[0].parts.push({ text: HALF })],
     },
   },
 };
 
-const ruleOf = (objection) => objection.split(": ")[0];
-
 for (const [api, { valid, broken }] of Object.entries(REQUESTS)) {
-  describe(`The checker of ${api}`, () => {
-    test("lets valid requests pass", () => {
-      for (const body of valid) assert.deepEqual(judge(api, body, body), []);
-    });
-
-    test("has a broken request for each rule", () => {
-      assert.deepEqual(Object.keys(broken).sort(), Object.keys(rulesOf[api]).sort());
-    });
-
-    for (const [rule, given] of Object.entries(broken)) {
-      const changes = given.filter((one) => typeof one === "function");
-      const whole = given.find((one) => typeof one !== "function") ?? valid[0];
-      for (const [at, change] of changes.entries()) {
-        test(`sees by ${rule} what is broken, and blames the hook for that alone (${at + 1})`, () => {
-          const body = structuredClone(whole);
-          change(body);
-          const seen = introduced(api, body, whole).map(ruleOf);
-          assert.ok(seen.includes(rule), `${rule} says nothing; ${seen}`);
-          assert.deepEqual(introduced(api, body, body), []);
-        });
-      }
+  test(`The checker of ${api} lets valid requests pass, and each rule sees what breaks it`, () => {
+    for (const body of valid) assert.deepEqual(judge(api, body, body), []);
+    assert.deepEqual(Object.keys(broken).sort(), Object.keys(rulesOf[api]).sort());
+    for (const [rule, [change, whole = valid[0]]] of Object.entries(broken)) {
+      const body = structuredClone(whole);
+      change(body);
+      const seen = introduced(api, body, whole).map((objection) => objection.split(": ")[0]);
+      assert.ok(seen.includes(rule), `${rule} says nothing; ${seen}`);
+      assert.deepEqual(introduced(api, body, body), [], "the hook is blamed for that alone");
     }
   });
 }

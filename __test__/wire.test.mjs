@@ -1,7 +1,9 @@
-// The wire as judge: generated sessions through the hook, through real pi-ai of every version, to the request bodies of
-// four protocols. Whatever the provider would object to in the hook's request, it must have objected to without it.
+// The wire as judge: generated sessions, and recorded ones call by call, through the hook, through real pi-ai of every version, to
+// the request bodies of four protocols. Whatever the provider would object to in the hook's request, it must have objected to
+// without it.
 //
-// WIRE_CHECKS is the number of bodies judged, over all protocols and versions.
+// WIRE_CHECKS is the number of bodies judged of generated sessions, over all protocols and versions. PI_STRATA_SESSIONS names more
+// recordings than the example, with colons between; WIRE_EVERY is 1 for every call of theirs.
 
 import assert from "node:assert/strict";
 import { subscribe } from "node:diagnostics_channel";
@@ -9,10 +11,12 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { loadSession } from "../lib/cli/session.mjs";
 import { piVersions } from "./pi/versions.mjs";
 import { authors } from "./support/authors.mjs";
 import { conversation } from "./support/conversation.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
+import { EXAMPLE } from "./support/recording.mjs";
 import { deepFreeze } from "./support/transcripts.mjs";
 import { rulesOf } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
@@ -55,6 +59,23 @@ const options = fc
   .map(({ reserve, ...rest }) => ({ ...rest, reserveTokens: Math.floor(reserve * rest.contextWindow) }));
 const optionSets = fc.array(options, { minLength: OPTIONS_PER_SESSION, maxLength: OPTIONS_PER_SESSION });
 
+const recordings = [EXAMPLE, ...(process.env.PI_STRATA_SESSIONS?.split(":") ?? [])];
+const EVERY = Number(process.env.WIRE_EVERY ?? 5);
+const RECORDED_OPTIONS = [
+  {},
+  { schedule: "sticky" },
+  { schedule: "everyCall", contextWindow: 24_000 },
+  { schedule: "sticky", contextWindow: 24_000, economy: "thrifty" },
+  { schedule: "everyCall", contextWindow: 4_000, reserveTokens: 500 },
+];
+
+/** The model that gave this answer, and one of each protocol it did not use, as after a change of model. */
+function recipients({ api, provider, model }) {
+  const recorded = api in rulesOf ? [{ api, provider, model, thinks: "maybe" }] : [];
+  const others = apis.filter((other) => other !== api);
+  return [...recorded, ...others.map((other) => authors.find((author) => author.api === other))];
+}
+
 const sockets = { opened: 0 };
 subscribe("net.client.socket", () => {
   sockets.opened += 1;
@@ -93,6 +114,26 @@ async function suite(version) {
         await fc.assert(property, {
           numRuns: Math.ceil(sessionsPerAuthor(author.api) / OPTIONS_PER_SESSION),
         });
+      });
+    }
+
+    for (const [i, file] of recordings.entries()) {
+      test(`of recorded session ${i + 1} break no rule that they kept without the hook`, async (t) => {
+        const tally = new Tally();
+        const messages = deepFreeze(structuredClone((await loadSession(file)).messages));
+        const answers = messages.flatMap(({ role }, at) => (role === "assistant" && at > 0 ? [at] : []));
+        for (const at of answers.filter((_, call) => call % EVERY === 0)) {
+          for (const author of recipients(messages[at])) {
+            const trial = await Trial.open(wire, author, messages.slice(0, at));
+            for (const options of RECORDED_OPTIONS) {
+              const verdict = await trial.of(options);
+              assert.deepEqual(verdict.objections, [], `${author.api} ${JSON.stringify(options)}`);
+              tally.add(trial, verdict);
+            }
+          }
+        }
+        assert.ok(tally.changed > 0);
+        t.diagnostic(`wire: pi ${version} recorded session ${i + 1}: ${tally}`);
       });
     }
 
