@@ -8,7 +8,6 @@
 #![expect(clippy::needless_pass_by_value, reason = "napi hands its arguments over by value")]
 
 pub mod blocking;
-pub mod clip;
 mod content_cache;
 pub mod conversation;
 pub mod count;
@@ -17,6 +16,7 @@ pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]
 mod fault;
 mod guarded;
+pub mod language;
 pub mod options;
 mod read;
 pub mod recall;

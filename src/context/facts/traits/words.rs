@@ -45,7 +45,6 @@ pub(super) fn commands(script: &str, most: usize) -> Vec<Command> {
         delimiters: Vec::new(),
     };
     while splitter.done.len() < most && splitter.step() {}
-    splitter.end_word();
     splitter.end_command(false);
     splitter.done.truncate(most);
     splitter.done
@@ -78,16 +77,11 @@ impl<'a> Splitter<'a> {
             }
             ' ' | '\t' | '\r' | '(' | ')' => self.end_word(),
             '\n' => {
-                self.end_word();
                 self.end_command(false);
                 self.here_documents();
             }
-            ';' => {
-                self.end_word();
-                self.end_command(false);
-            }
+            ';' => self.end_command(false),
             '|' | '&' => {
-                self.end_word();
                 let is_twin = self.skip(character);
                 self.end_command(character == '|' && !is_twin);
             }
@@ -189,6 +183,7 @@ impl<'a> Splitter<'a> {
     }
 
     fn end_command(&mut self, pipes: bool) {
+        self.end_word();
         self.next = Use::Word;
         let has_document = self.delimiters.iter().any(|(at, ..)| *at == self.done.len());
         let command = std::mem::take(&mut self.command);
