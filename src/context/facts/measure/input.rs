@@ -28,10 +28,6 @@ pub struct Raw<'a> {
 
 /// A role with the fields only it has.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a borrowed view that lives as long as one message is measured"
-)]
 pub enum RawRole<'a> {
     /// `system`
     System,
