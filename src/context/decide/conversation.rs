@@ -163,7 +163,7 @@ impl Conversation {
 }
 
 /// What was sent in the call that the message at `at` answers, behind messages of the size `raw`; `None` if no such call is
-/// known. `calls` are those of its conversation.
+/// known. `calls` are those of its conversation. The call of another branch counts last: its host edited what both share.
 pub(super) fn sent_before(
     lessons: &Lessons,
     calls: &[Call],
@@ -171,12 +171,12 @@ pub(super) fn sent_before(
     at: usize,
     raw: Size,
 ) -> Option<Sent> {
-    let answer = list.get(at)?;
+    let sent = lessons.sent(list.get(at)?);
     // Branches may send one list in several forms.
-    let is_exact = |call: &&Call| call.sent.raw == raw;
-    let known = || call_among(lessons.calls().filter(is_exact), list, at);
-    let sent = lessons.sent(answer);
-    sent.or_else(|| known().or_else(|| call_before(calls, list, at)).map(|call| call.sent))
+    let exact = || call_among(lessons.calls().filter(|call| call.sent.raw == raw), list, at);
+    let own = || call_before(calls, list, at);
+    let any = || call_among(lessons.calls(), list, at);
+    sent.or_else(|| exact().or_else(own).or_else(any).map(|call| call.sent))
 }
 
 /// The one of `calls` that the message at `at` of `list` answers.

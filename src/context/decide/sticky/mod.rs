@@ -58,8 +58,8 @@ pub struct Sticky {
     has_planned: bool,
     /// True if an answer to the list before a rewrite came with usage.
     was_reported: bool,
-    /// True if the list was rewritten since the last plan.
-    is_restored: bool,
+    /// Number of newest results that the next plan sends whole, if the list was rewritten since the last one.
+    restored_results: Option<usize>,
 }
 
 impl Schedule for Sticky {
@@ -107,8 +107,8 @@ impl Schedule for Sticky {
 
     fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
         self.withdraw();
-        if std::mem::take(&mut self.is_restored) {
-            self.restore();
+        if let Some(newest_results) = self.restored_results.take() {
+            self.restore(newest_results);
         }
         let is_first = !std::mem::replace(&mut self.has_planned, true);
         let decided = self.decide(is_first);
@@ -151,11 +151,11 @@ impl Sticky {
         reports.goes_on(rewrite);
         let mut anew = Self {
             reports,
-            // A new conversation owes nothing to what was carried before.
-            rent: if rewrite.is_new { Rent::default() } else { self.rent },
+            rent: self.rent_after(rewrite),
             has_planned: self.has_planned && !rewrite.is_new,
             was_reported: self.is_reported(),
-            is_restored: true,
+            // Where only the tail of one request changed, what a batch cut for its room stays cut.
+            restored_results: Some(if rewrite.is_tail { 0 } else { self.limits.keep_recent_tool_results }),
             ..Self::new(self.policy, self.set.clone())
         };
         for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
@@ -167,6 +167,21 @@ impl Sticky {
         let lived = self.pending.clone().zip(rewrite.answer);
         anew.pending = lived.map(|(call, at)| Pending { at, before: anew.rent, ..call });
         anew
+    }
+
+    /// What a rewritten list owes.
+    fn rent_after(&self, rewrite: &Rewrite) -> Rent {
+        let aside = self
+            .pending
+            .as_ref()
+            .filter(|call| rewrite.is_tail && rewrite.answer.is_none() && !call.verdict.moves());
+        match aside {
+            // A new conversation owes nothing to what was carried before.
+            _ if rewrite.is_new => Rent::default(),
+            // Nor does a list to a question that was asked aside.
+            Some(call) => call.before,
+            None => self.rent,
+        }
     }
 
     /// Goes by the host's limits, narrowed by what refusals taught.
@@ -230,9 +245,9 @@ impl Sticky {
     }
 
     /// Sends whole what the end of a rewritten list may not do without. Bound thinking that was taken out never comes back.
-    fn restore(&mut self) {
+    fn restore(&mut self, newest_results: usize) {
         let step = thinking::step_under_way(&self.account);
-        let needed = self.account.needed_whole(self.limits.keep_recent_tool_results, step);
+        let needed = self.account.needed_whole(newest_results, step);
         for &index in &needed {
             self.account.send_whole(index);
         }
