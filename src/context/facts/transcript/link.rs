@@ -58,10 +58,12 @@ impl Links {
     /// Links the messages again that a change from `at` on may link otherwise, and all behind them.
     pub(super) fn relink(&mut self, messages: &[Arc<Message>], at: usize) {
         let first = answers_before(messages, at).last().unwrap_or(0);
-        self.links.truncate(first);
+        // The calls that are open there are of answers from here on.
+        let from = answers_before(messages, first).last().unwrap_or(first);
         self.strangers.split_off(&first);
-        let mut open = self.open_before(messages, first);
-        for (index, message) in messages.iter().enumerate().skip(first) {
+        let known = self.links.split_off(from.min(self.links.len()));
+        let mut open: VecDeque<OpenCalls<'_>> = VecDeque::new();
+        for (index, message) in messages.iter().enumerate().skip(from) {
             let mut linked = GroupLink::own(index);
             match &message.body {
                 Body::Assistant(assistant) => {
@@ -80,33 +82,11 @@ impl Links {
                 }
                 _ => {}
             }
-            self.links.push(linked);
+            let is_older = |known: &&GroupLink| {
+                index < first && matches!(known.link, Link::ResultOf(opener) if opener < from)
+            };
+            self.links.push(known.get(index - from).filter(is_older).copied().unwrap_or(linked));
         }
-    }
-
-    /// The calls of the newest answers before `first`, without those that a result took.
-    fn open_before<'a>(&mut self, messages: &'a [Arc<Message>], first: usize) -> VecDeque<OpenCalls<'a>> {
-        let mut open: VecDeque<OpenCalls<'a>> = VecDeque::new();
-        for index in answers_before(messages, first) {
-            if let Some(assistant) = messages.get(index).and_then(|message| message.assistant()) {
-                let is_sent = messages.get(index).is_some_and(|message| message.is_sent);
-                open.push_front(OpenCalls::of(index, is_sent, assistant));
-            }
-        }
-        for calls in &open {
-            self.set_newest(calls.opener, calls.opener);
-        }
-        let oldest = open.front().map_or(first, |calls| calls.opener);
-        for index in oldest..first {
-            let result = messages.get(index).and_then(|message| message.tool_result());
-            if let (Link::ResultOf(opener), Some(result)) = (self.at(index).link, result)
-                && let Some(calls) = open.iter_mut().find(|calls| calls.opener == opener)
-            {
-                calls.take(&result.call_id);
-                self.set_newest(opener, index);
-            }
-        }
-        open
     }
 
     /// Notes the result at `index` as the newest of its group, and what stands between it and the one before as strangers.
