@@ -13,24 +13,7 @@ import { conversation, dice } from "./support/transcripts.mjs";
 const { createTransformContext, countTokens, validate } = strata;
 
 const LONG = "log line of a tool\n".repeat(5000);
-const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
 const options = { contextWindow: 200_000 };
-
-const openai = () => [
-  { role: "developer", content: "Be brief." },
-  { role: "user", content: [text("go"), IMAGE] },
-  {
-    role: "assistant",
-    content: null,
-    tool_calls: [
-      { id: "1", type: "function", function: { name: "logs", arguments: '{"n":12345678901234567890}' } },
-      { id: "2", type: "function", function: { name: "shot", arguments: "{}" } },
-    ],
-  },
-  { role: "tool", tool_call_id: "1", content: LONG },
-  { role: "tool", tool_call_id: "2", content: [text(LONG), IMAGE, text("end")] },
-  { role: "assistant", content: "done" },
-];
 
 const sizes = (max, end) =>
   fc.record({
@@ -119,31 +102,6 @@ describe("guardContext", () => {
     assert.throws(() => guardContext([], {}), /option contextWindow is missing/);
     assert.throws(() => guardContext([], { contextWindow: 1, counting: "tiktoken" }), /"exact", "chars"/);
     assert.throws(() => guardContext([], { contextWindow: 1, reserve: 1 }), /there is no option reserve/);
-  });
-});
-
-describe("OpenAI's messages", () => {
-  test("are cut, each in its own shape", async () => {
-    const messages = openai();
-    const copy = structuredClone(messages);
-    const { messages: next, truncated } = guardContext(messages, options);
-    assert.deepEqual(messages, copy);
-    for (const index of [0, 1, 2, 5]) assert.equal(next[index], messages[index]);
-    assert.match(next[3].content, /^log line.*\.\.\. \[\d+ characters truncated\] \.\.\..*tool\n$/s);
-    assert.deepEqual(
-      [next[3].role, next[3].tool_call_id, next[3].content.length < 4100],
-      ["tool", "1", true],
-    );
-    const [text, image, ...rest] = next[4].content;
-    assert.ok(text.type === "text" && text.text.length < 4100 && rest.length === 0);
-    assert.equal(image, IMAGE);
-    assert.deepEqual(
-      truncated.map(({ toolName, charsBefore }) => [toolName, charsBefore]),
-      [
-        ["logs", LONG.length],
-        ["shot", LONG.length + 4],
-      ],
-    );
   });
 });
 

@@ -8,12 +8,19 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ARMS } from "./ab/arms.mjs";
 import { Journal, RunFailure, UsageError } from "./ab/journal.mjs";
-import { gradesIn, leaderboard, leaderboardText, runList, tasksIn } from "./ab/list.mjs";
+import {
+  gradesIn,
+  leaderboard,
+  leaderboardText,
+  listSessions,
+  tasksIn,
+  writePredictions,
+} from "./ab/list.mjs";
 import { findPi } from "./ab/pi.mjs";
 import { goOn, LimitReached } from "./ab/run.mjs";
 import { SCRIPTED_PRICES, startScripted } from "./ab/scripted/server.mjs";
 import { summarize } from "./ab/summary.mjs";
-import { languagesHere } from "./ab/tasks/index.mjs";
+import { languagesHere, ownSessions } from "./ab/tasks/index.mjs";
 import { planText, resultsText } from "./ab/text.mjs";
 
 const OPTIONS = {
@@ -51,63 +58,43 @@ const AT_THE_LIMIT = 3;
 
 async function main() {
   const flags = flagsOf(process.argv.slice(2));
-  if (flags.list !== undefined) {
-    await publicList(flags);
-    return;
-  }
-  const settings = settingsOf(flags);
-  console.log(planText(settings));
+  const list = flags.list === undefined ? undefined : listedTasks(flags);
+  // Of a public list nothing is tested here, so no margin is asked for.
+  const settings = settingsOf(list ? { ...flags, margin: "1" } : flags);
+  const grades = gradesIn(flags.graded);
+  const folder = folderOf(flags, list ? `list-${settings.model}` : settings.model);
+  console.log(
+    list
+      ? `${list.length} tasks under each of ${settings.arms.join(", ")}, in ${folder}.`
+      : planText(settings),
+  );
   if (flags.plan) return;
   const pi = findPi(flags.pi);
-  const journal = new Journal(folderOf(flags, settings.model), { ...settings, piVersion: pi.version });
+  const journal = new Journal(folder, { ...settings, piVersion: pi.version });
+  const sessions = list ? listSessions(list, settings, flags.repos) : ownSessions(settings);
   try {
-    await run(journal, pi, flags);
+    await run(journal, sessions, pi, flags, () => (list ? reportList(journal, grades) : report(journal)));
   } finally {
     journal.close();
   }
 }
 
-/** A public list in place of our own tasks; nothing is tested here, so no margin is asked for. */
-async function publicList(flags) {
-  if (flags.instances === undefined)
+function listedTasks({ list, instances }) {
+  if (instances === undefined)
     throw new UsageError("--list needs --instances: the data set, one JSON object a line.");
-  const tasks = tasksIn(flags.list, flags.instances);
-  const settings = settingsOf({ ...flags, margin: "1" });
-  const grades = gradesIn(flags.graded);
-  const folder = folderOf(flags, `list-${settings.model}`);
-  console.log(`${tasks.length} tasks under each of ${settings.arms.join(", ")}, in ${folder}.`);
-  if (flags.plan) return;
-  const journal = new Journal(folder, settings);
-  try {
-    await served(flags, settings, (access) =>
-      runList(tasks, journal, {
-        ...limitsOf(flags),
-        pi: findPi(flags.pi),
-        access,
-        repos: flags.repos,
-        onTask: ({ id, arm, steps, bill }) =>
-          console.log(`${id}, ${arm}: ${steps} steps, $${bill.dollars.toFixed(3)}`),
-      }),
-    );
-  } finally {
-    journal.close();
-  }
-  const rows = leaderboard(journal.records, grades);
-  writeFileSync(join(folder, "leaderboard.json"), `${JSON.stringify(rows, null, 1)}\n`);
-  console.log(
-    `\n${leaderboardText(rows)}\n\nGrade predictions-ARM.jsonl with the list's own grader, then run again with --graded ARM=REPORT.json,…`,
-  );
+  return tasksIn(list, instances);
 }
 
-async function run(journal, pi, flags) {
+async function run(journal, sessions, pi, flags, tell) {
   const { settings, records } = journal;
   if (records.length > 0) console.log(`Going on after ${records.length} tasks that are settled.`);
-  const onTask = ({ session, arm, task, isSolved, bill }) => {
-    const outcome = isSolved ? "solved" : "not solved";
-    console.log(`session ${session + 1}, ${arm}: ${task} ${outcome}, $${bill.dollars.toFixed(3)}`);
+  const limits = { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") };
+  const onTask = ({ session, arm, task, isSolved, steps, bill }) => {
+    const outcome = isSolved === undefined ? "ended" : isSolved ? "solved" : "not solved";
+    console.log(`${session}, ${arm}: ${task} ${outcome}, ${steps} steps, $${bill.dollars.toFixed(3)}`);
   };
   try {
-    await served(flags, settings, (access) => goOn(journal, { pi, access, ...limitsOf(flags), onTask }));
+    await served(flags, settings, (access) => goOn(journal, sessions, { pi, access, limits, onTask }));
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     process.exitCode = AT_THE_LIMIT;
@@ -115,15 +102,12 @@ async function run(journal, pi, flags) {
       `Stopped at $${flags["max-dollars"]}. Go on with the same command and a higher --max-dollars.`,
     );
   } finally {
-    report(journal);
+    tell();
   }
 }
 
 const folderOf = ({ out }, name) =>
   out ?? join(homedir(), ".cache", "pi-strata-ab", name.replace(/\W+/g, "-"));
-const limitsOf = (flags) => ({
-  limits: { dollars: numberOf(flags, "max-dollars"), steps: numberOf(flags, "max-steps") },
-});
 
 /** Runs `work` with the access to the model: `{ baseUrl, keyVariable }`, of the script's server where it is asked for. */
 async function served(flags, settings, work) {
@@ -143,6 +127,15 @@ function report(journal) {
   const results = summarize(journal.settings, journal.records);
   writeFileSync(join(journal.folder, "results.json"), `${JSON.stringify(results, null, 1)}\n`);
   console.log(`\n${resultsText(results)}`);
+}
+
+function reportList(journal, grades) {
+  writePredictions(journal);
+  const rows = leaderboard(journal.records, grades);
+  writeFileSync(join(journal.folder, "leaderboard.json"), `${JSON.stringify(rows, null, 1)}\n`);
+  console.log(
+    `\n${leaderboardText(rows)}\n\nGrade predictions-ARM.jsonl with the list's own grader, then run again with --graded ARM=REPORT.json,…`,
+  );
 }
 
 /** The settings that are the same in all of a run; a run cannot go on with other ones. */

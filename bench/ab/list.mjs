@@ -2,12 +2,10 @@
 // agent's patch goes into a predictions file; the list's official grader decides, and its report is read back.
 
 import { spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { textTable } from "../../lib/cli/terminal.mjs";
-import { billOf, readCalls } from "./calls.mjs";
 import { RunFailure, UsageError } from "./journal.mjs";
-import { Pi } from "./pi.mjs";
 import { armOf } from "./summary.mjs";
 
 /** Columns of public leaderboards of context compression. */
@@ -15,8 +13,6 @@ const HEADS = ["arm", "tasks", "solved", "dollars", "$ a solved task", "prompt",
 const REQUEST =
   "Solve the issue below in this repository. Change the code, not the tests, and finish when the change is complete.\n\n";
 const HOST = "https://github.com";
-/** A task that takes longer is stopped; its patch so far counts. */
-const TASK_MS = 30 * 60_000;
 
 /** The tasks named in `listFile`, from a file of the data set with one JSON object a line. */
 export function tasksIn(listFile, instancesFile) {
@@ -40,59 +36,35 @@ export function tasksIn(listFile, instancesFile) {
   });
 }
 
-/** Goes on with the run of `journal`: what is settled is not done again. A record is `{ id, arm, steps, bill, patch }`. */
-export async function runList(tasks, journal, { onTask, ...how }) {
-  const { records } = journal;
-  for (const task of tasks) {
-    for (const arm of journal.settings.arms) {
-      if (records.some((record) => record.id === task.id && record.arm === arm)) continue;
-      const spent = records.reduce((sum, { bill }) => sum + bill.dollars, 0);
-      if (spent >= how.limits.dollars) return;
-      const record = await settle(task, arm, journal, spent, how);
-      journal.add(record);
-      records.push(record);
-      const prediction = {
-        instance_id: task.id,
-        model_name_or_path: `${journal.settings.model}-${arm}`,
-        model_patch: record.patch,
-      };
-      appendFileSync(join(journal.folder, `predictions-${arm}.jsonl`), `${JSON.stringify(prediction)}\n`);
-      onTask(record);
-    }
-  }
+/** A session for each task, in a fresh checkout. What comes of it is a patch. */
+export function listSessions(tasks, { arms, seed }, repos) {
+  return tasks.map((task) => ({
+    name: task.id,
+    seed,
+    arms,
+    prepare: (folder) => checkOut(task, folder, repos),
+    tasks: [{ id: task.id, request: REQUEST + task.statement, outcomeOf: (folder) => patchOf(task, folder) }],
+  }));
 }
 
-async function settle(task, arm, journal, spent, { pi, access, repos, limits }) {
-  const place = journal.place(task.id, arm);
-  if (place.isNew) {
-    checkOut(task, place.workFolder, repos);
-    place.markReady();
+function patchOf({ commit }, folder) {
+  git(folder, "add", "--all");
+  return { patch: git(folder, "diff", "--cached", commit) };
+}
+
+/** Writes `predictions-ARM.jsonl` for the list's own grader. */
+export function writePredictions({ folder, settings, records }) {
+  for (const arm of settings.arms) {
+    const lines = records
+      .filter((record) => record.arm === arm)
+      .map(({ task, patch }) => ({
+        instance_id: task,
+        model_name_or_path: `${settings.model}-${arm}`,
+        model_patch: patch,
+      }));
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    writeFileSync(join(folder, `predictions-${arm}.jsonl`), text);
   }
-  let steps = 0;
-  const bill = () => billOf(readCalls(place.callsFile), agent.prices).bill;
-  const mayCall = () => {
-    const isOver = steps >= limits.steps || spent + bill().dollars >= limits.dollars;
-    if (isOver) agent.ask("abort").catch(() => {});
-    return !isOver;
-  };
-  const { settings } = journal;
-  const how = { script: pi.script, access, seed: settings.seed, continues: false };
-  const agent = await Pi.open(place, arm, settings, how, {
-    event: ({ type, message }) => {
-      if (type === "message_end" && message.role === "assistant") steps += 1;
-    },
-    call: mayCall,
-  });
-  const timer = setTimeout(() => agent.ask("abort").catch(() => {}), TASK_MS);
-  try {
-    await agent.prompt(REQUEST + task.statement);
-  } finally {
-    clearTimeout(timer);
-    await agent.end();
-  }
-  git(place.workFolder, "add", "--all");
-  const patch = git(place.workFolder, "diff", "--cached", task.commit);
-  return { id: task.id, arm, steps, bill: bill(), patch };
 }
 
 /** A checkout of the task's commit: of a clone in the user's folder, else of the public repository. */
@@ -129,7 +101,7 @@ export function leaderboard(records, grades) {
   return [...new Set(records.map(({ arm }) => arm))].map((arm) => {
     const { tasks, steps, dollars, tokens } = armOf(arm, records);
     const solved =
-      grades[arm] && records.filter((record) => record.arm === arm && grades[arm].has(record.id)).length;
+      grades[arm] && records.filter((record) => record.arm === arm && grades[arm].has(record.task)).length;
     return {
       arm,
       tasks,

@@ -2,17 +2,18 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { orderOf } from "./arms.mjs";
 import { billOf, readCalls, spentOn } from "./calls.mjs";
 import { RunFailure } from "./journal.mjs";
 import { Pi } from "./pi.mjs";
-import { isSolved, sessionOf, writeProjects } from "./tasks/index.mjs";
 
-/** A task that takes longer is stopped, and its test decides about what is there. */
-const TASK_TIMEOUT_MS = 15 * 60_000;
+/** A task that takes longer is stopped, and what is there decides. */
+const TASK_TIMEOUT_MS = 30 * 60_000;
 
 /** Said to a session that was cut off within a task. */
 const GO_ON = "You were interrupted. Go on with the task.";
+
+/** Code units of a request that tell it from the others of a session. */
+const TOLD_BY = 40;
 
 /** Errors that mean the request was longer than the model takes: the arm's doing, not the provider's. */
 const TOO_LONG =
@@ -22,19 +23,19 @@ const TOO_LONG =
 export class LimitReached extends Error {}
 
 /**
- * Goes on with the run of `journal` until all tasks are settled. `limits` are `{ dollars, steps }`, `access` is
+ * Goes on with the run of `journal` until all tasks are settled. A session is `{ name, seed, arms, prepare(folder), tasks }`, its
+ * arms in the order they run, and a task `{ id, request, outcomeOf(folder) }`. `limits` are `{ dollars, steps }`, `access` is
  * `{ baseUrl, keyVariable }` for a server of one's own; `onTask` is told each record.
  */
-export async function goOn(journal, { pi, access, limits, onTask }) {
-  const { sessions, arms, languages, seed } = journal.settings;
-  for (let session = 0; session < sessions; session += 1) {
-    const { projects, tasks } = sessionOf(`${seed}-${session}`, languages);
-    for (const [place, arm] of orderOf(arms, session).entries()) {
-      const records = journal.records.filter((record) => record.session === session && record.arm === arm);
-      const open = tasks.slice(records.length);
+export async function goOn(journal, sessions, { onTask, ...how }) {
+  for (const session of sessions) {
+    for (const [place, arm] of session.arms.entries()) {
+      const isOwn = (record) => record.session === session.name && record.arm === arm;
+      const records = journal.records.filter(isOwn);
+      const open = session.tasks.slice(records.length);
       if (open.length === 0) continue;
-      const run = new ArmRun(journal, { session, arm, place, projects, limits, pi, access });
-      await run.settle(open, onTask);
+      const run = new ArmRun(journal, { sessions, session, arm, place, ...how });
+      await run.settle(open, records, onTask);
     }
   }
 }
@@ -42,10 +43,10 @@ export async function goOn(journal, { pi, access, limits, onTask }) {
 /** One session under one arm. */
 class ArmRun {
   #journal;
+  #sessions;
   #session;
   #arm;
   #place;
-  #projects;
   #limits;
   #access;
   #script;
@@ -58,20 +59,21 @@ class ArmRun {
   #task;
   #failure;
 
-  constructor(journal, { session, arm, place, projects, limits, pi, access }) {
+  constructor(journal, { sessions, session, arm, place, limits, pi, access }) {
     this.#journal = journal;
+    this.#sessions = sessions;
     this.#session = session;
     this.#arm = arm;
     this.#place = place;
-    this.#projects = projects;
     this.#limits = limits;
     this.#access = access;
     this.#script = pi.script;
-    this.#files = placeOf(journal, session, arm);
+    this.#files = journal.place(session.name, arm);
   }
 
-  async settle(tasks, onTask) {
+  async settle(tasks, records, onTask) {
     await this.#start();
+    this.#resume(records);
     try {
       for (const task of tasks) {
         this.#checkDollars();
@@ -86,42 +88,33 @@ class ArmRun {
   }
 
   async #start() {
-    const { settings } = this.#journal;
     const { workFolder, sessionFolder, isNew, markReady } = this.#files;
     if (isNew) {
-      writeProjects(this.#projects, workFolder);
+      this.#session.prepare(workFolder);
       markReady();
     }
     const how = {
       script: this.#script,
       access: this.#access,
-      seed: settings.seed + this.#session,
+      seed: this.#session.seed,
       continues: existsSync(sessionFolder) && readdirSync(sessionFolder).length > 0,
     };
-    this.#pi = await Pi.open(this.#files, this.#arm, settings, how, {
+    this.#pi = await Pi.open(this.#files, this.#arm, this.#journal.settings, how, {
       event: (event) => this.#watch(event),
       call: () => this.#mayCall(),
     });
-    this.#resume();
   }
 
   /** Puts together what was spent and settled before this process. */
-  #resume() {
-    const own = this.#journal.records.filter(
-      ({ session, arm }) => session === this.#session && arm === this.#arm,
-    );
+  #resume(records) {
     const calls = readCalls(this.#files.callsFile);
-    this.#settled = own.reduce((sum, { bill }) => sum + bill.calls, 0);
+    this.#settled = records.reduce((sum, { bill }) => sum + bill.calls, 0);
     this.#last = billOf(calls.slice(0, this.#settled), this.#pi.prices).last;
-    const { sessions, arms } = this.#journal.settings;
-    this.#elsewhere = 0;
-    for (let session = 0; session < sessions; session += 1) {
-      for (const arm of arms) {
-        if (session === this.#session && arm === this.#arm) continue;
-        const { callsFile } = placeOf(this.#journal, session, arm);
-        this.#elsewhere += spentOn(readCalls(callsFile), this.#pi.prices);
-      }
-    }
+    const places = this.#sessions.flatMap(({ name, arms }) =>
+      arms.map((arm) => this.#journal.place(name, arm).callsFile),
+    );
+    const others = places.filter((file) => file !== this.#files.callsFile);
+    this.#elsewhere = others.reduce((sum, file) => sum + spentOn(readCalls(file), this.#pi.prices), 0);
   }
 
   #spent() {
@@ -198,13 +191,11 @@ class ArmRun {
     this.#last = last;
     const { steps, startedMs, stop, error, isInterrupted } = this.#task;
     return {
-      session: this.#session,
+      session: this.#session.name,
       arm: this.#arm,
       place: this.#place,
       task: task.id,
-      language: task.language,
-      kind: task.kind,
-      isSolved: isSolved(task, this.#files.workFolder),
+      ...task.outcomeOf(this.#files.workFolder),
       steps,
       bill,
       seconds: Math.round((Date.now() - startedMs) / 1000),
@@ -214,8 +205,6 @@ class ArmRun {
     };
   }
 }
-
-const placeOf = (journal, session, arm) => journal.place(`session-${session + 1}`, arm);
 
 /** An extension that threw, or ours saying that it is off: then the arm is another one than its name. */
 function failureIn({ type, error, statusText, message }) {
@@ -238,7 +227,7 @@ function stateOf(task, sessionFolder) {
   });
   const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
   const asked = messages.findLastIndex(
-    ({ role, content }) => role === "user" && textOf(content).startsWith(`Task ${task.id},`),
+    ({ role, content }) => role === "user" && textOf(content).startsWith(task.request.slice(0, TOLD_BY)),
   );
   if (asked === -1) return { isBegun: false };
   const since = messages

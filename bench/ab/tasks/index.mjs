@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { orderOf } from "../arms.mjs";
 import { LANGUAGES } from "./languages.mjs";
 import { projectOf } from "./project.mjs";
 
@@ -18,6 +19,24 @@ export function sessionOf(seed, languages) {
   return { projects, tasks: rounds.flat() };
 }
 
+/** The sessions of a run with these settings. */
+export function ownSessions({ sessions, arms, languages, seed }) {
+  return Array.from({ length: sessions }, (_, i) => {
+    const { projects, tasks } = sessionOf(`${seed}-${i}`, languages);
+    const outcomeOf = (task) => (folder) => {
+      const { language, kind } = task;
+      return { language, kind, isSolved: isSolved(task, folder) };
+    };
+    return {
+      name: `session-${i + 1}`,
+      seed: seed + i,
+      arms: orderOf(arms, i),
+      prepare: (folder) => writeProjects(projects, folder),
+      tasks: tasks.map((task) => ({ ...task, outcomeOf: outcomeOf(task) })),
+    };
+  });
+}
+
 /** Languages whose interpreter is on this machine, and those without: `{ here, missing }`. */
 export function languagesHere(names = Object.keys(LANGUAGES)) {
   const isHere = (name) => LANGUAGES[name].isHere();
@@ -25,7 +44,7 @@ export function languagesHere(names = Object.keys(LANGUAGES)) {
 }
 
 /** Writes the repositories of these projects under `folder`. */
-export function writeProjects(projects, folder) {
+function writeProjects(projects, folder) {
   for (const { folder: name, files } of projects) {
     for (const [path, text] of Object.entries(files)) {
       const file = join(folder, name, path);
@@ -36,7 +55,7 @@ export function writeProjects(projects, folder) {
 }
 
 /** Decides a task by its test, which the agent never sees. */
-export function isSolved(task, folder) {
+function isSolved(task, folder) {
   const root = join(folder, task.language);
   if (task.absent.some(({ file, text }) => readOrNothing(join(root, file)).includes(text))) return false;
   const own = mkdtempSync(join(tmpdir(), "pi-strata-check-"));
