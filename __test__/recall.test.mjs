@@ -206,21 +206,13 @@ describe("the tool", () => {
     assert.deepEqual([found, toolName, matches], [true, "bash", 1]);
   });
 
-  test("a page that was itself shortened leads to what it was a page of", async () => {
+  test("a page that was itself shortened is read back like any result", async () => {
     const messages = session([lines(2000, 1)]);
-    const tool = createRecallTool(() => messages);
     const [{ handle }] = await handles(messages);
-    const page = await tool.execute("r", { handle, offset: 5000, limit: 4000 });
-    messages.push(
-      answer(":r"),
-      { ...result("r", page.content, { toolName: "recall" }), ...page },
-      user("go on"),
-    );
+    const page = await createRecallTool(() => messages).execute("r", { handle, offset: 5000, limit: 4000 });
+    messages.push(answer(":r"), result("r", page.content[0].text, { toolName: "recall" }), user("go on"));
     const [, own] = await handles(messages);
-    assert.notEqual(own.handle, handle);
-    const again = await ask(messages, { handle: own.handle });
-    assert.equal(again.handle, handle);
-    assert.match(again.text, /^\[characters 5000 to /);
+    assert.ok((await ask(messages, { handle: own.handle })).text.includes(page.content[0].text));
     const wrong = await ask(messages, { handle: "deadbeef" });
     assert.ok(!wrong.text.includes(own.handle), "its own pages are not offered");
   });

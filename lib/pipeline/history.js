@@ -22,10 +22,9 @@ const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
-const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const tableName = {
-  allowed: "the name of a table, with its schema or without: letters, digits and _",
-  accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
+  allowed: "the name of a table: letters, digits and _",
+  accepts: (value) => typeof value === "string" && /^[A-Za-z_]\w{0,62}$/.test(value),
 };
 const OPTIONS = {
   historyTable: ["history", tableName],
@@ -58,7 +57,7 @@ class StoredHistory {
     const { run, cast } = this.#database;
     const read = ["role", "text", "extra"].filter((name) => columns.has(name));
     const rows = await run(
-      `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${this.#table("history")}
+      `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${quoted(this.#names.history)}
        WHERE chat_id = ? ORDER BY id DESC LIMIT ?`,
       [chat, limit],
     );
@@ -87,7 +86,7 @@ class StoredHistory {
   async recordCompression(fields, chatId) {
     for (const name of COMPRESSION_FIELDS) this.#checkCount(`recordCompression: ${name}`, fields?.[name]);
     const { run, events } = this.#database;
-    await run(`CREATE TABLE IF NOT EXISTS ${this.#table("events")} ${events}`, []);
+    await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
     const columns = await this.#columnsOf("events");
     const type = ["event_type", "type"].find((name) => columns.has(name));
     if (type === undefined)
@@ -101,7 +100,7 @@ class StoredHistory {
   async #insert(part, values, ending) {
     const row = { ...values, ...(await this.#timeOf(part)) };
     const marks = Object.keys(row).map(() => "?");
-    const sql = `INSERT INTO ${this.#table(part)} (${Object.keys(row)}) VALUES (${marks}) ${ending}`;
+    const sql = `INSERT INTO ${quoted(this.#names[part])} (${Object.keys(row)}) VALUES (${marks}) ${ending}`;
     return this.#database.change(sql, Object.values(row));
   }
 
@@ -109,7 +108,7 @@ class StoredHistory {
   async #timeOf(part) {
     const column = (await this.#columnsOf(part)).get("created_at");
     if (column === undefined) return {};
-    const sql = `SELECT created_at FROM ${this.#table(part)} ORDER BY id DESC LIMIT 1`;
+    const sql = `SELECT created_at FROM ${quoted(this.#names[part])} ORDER BY id DESC LIMIT 1`;
     const [newest] = await this.#database.run(sql, []);
     if (newest?.created_at != null) return { created_at: timeLike(newest.created_at) };
     return column.fills
@@ -128,10 +127,6 @@ class StoredHistory {
     if (missing !== undefined) throw new DatabaseError("FOREIGN", `${name} has no column ${missing}`);
     this.#columns.set(part, columns);
     return columns;
-  }
-
-  #table(part) {
-    return quoted(this.#names[part]);
   }
 
   #checkCount(what, value) {
@@ -153,7 +148,7 @@ class StoredHistory {
   }
 }
 
-const quoted = (name) => `"${name.replace(".", '"."')}"`;
+const quoted = (name) => `"${name}"`;
 
 /** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
 function timeLike(time) {
@@ -179,11 +174,8 @@ class SqliteProvider extends StoredHistory {
       run,
       change: run,
       cast: "",
-      columns: (name) => {
-        const names = name.split(".").reverse();
-        const info = `pragma_table_info(${names.map(() => "?")})`;
-        return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, names);
-      },
+      columns: (name) =>
+        run("SELECT name, type, dflt_value IS NOT NULL AS fills FROM pragma_table_info(?)", [name]),
       // SQLite binds a number as a float, which a text column stores as "42.0".
       chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
       events:

@@ -58,15 +58,8 @@ function createRecallTool(messages) {
       const held = messages();
       const all = Array.isArray(held) ? shapes.read(held) : [];
       const results = all.filter((message) => message?.role === "toolResult").reverse();
-      const others = results.filter(({ toolName }) => toolName !== NAME);
-      const pages = results.filter(({ toolName }) => toolName === NAME);
-      const { found, handles } = await lookUp(others.concat(pages), query.handle, signal);
-      if (found === undefined) return notFound(query.handle, others, handles, all);
-      // The result is a page that this tool returned and the hook then shortened: read on in its original.
-      const { handle, offset } = pages.includes(found) ? (found.details ?? {}) : {};
-      const original = Number.isInteger(offset) ? (await lookUp(others, handle, signal)).found : undefined;
-      if (original === undefined) return answer(found, query);
-      return answer(original, { ...query, handle, offset: offset + query.offset });
+      const { found, handles } = await lookUp(results, query.handle, signal);
+      return found === undefined ? notFound(query.handle, results, handles, all) : answer(found, query);
     },
   };
 }
@@ -175,7 +168,9 @@ function notFound(handle, results, handles, all) {
   const isCompacted = all.some((message) => message?.role === "compactionSummary");
   const named = results.flatMap(({ toolName, content }, i) => {
     const chars = joinedText(content).length;
-    return chars > MIN_NAMED_CHARS ? [`${handles[i]} (${toolName}, ${chars} characters)`] : [];
+    return chars > MIN_NAMED_CHARS && toolName !== NAME
+      ? [`${handles[i]} (${toolName}, ${chars} characters)`]
+      : [];
   });
   const gone = isCompacted
     ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
