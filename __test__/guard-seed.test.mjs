@@ -264,6 +264,7 @@ test("a file counts without its bytes, whatever its field is called", () => {
     { role: "user", content: [{ type: "file", data: new Uint8Array(90_000), mediaType: "application/pdf" }] },
     { role: "user", content: [{ type: "file", data: Buffer.alloc(90_000), mediaType: "application/pdf" }] },
     { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: bytes } }] },
+    { role: "user", content: [{ type: "blob", name: "a.bin", data: bytes }] },
     { role: "user", content: [{ type: "input_audio", input_audio: { data: bytes, format: "wav" } }] },
     {
       role: "user",
@@ -276,11 +277,11 @@ test("a file counts without its bytes, whatever its field is called", () => {
     countTokens({ role: "user", content: [{ type: "document", source: text }] }) > 3_000,
     "text counts",
   );
-  const image = {
-    role: "user",
-    content: [{ type: "image_url", image_url: { url: `data:image/png;base64,${bytes}` } }],
-  };
-  assert.equal(countTokens(image), 1_200);
+  for (const url of [`data:image/png;base64,${bytes}`, "https://example.com/a.png"])
+    for (const field of ["content", "blocks"]) {
+      const image = { role: "user", content: "", [field]: [{ type: "image_url", image_url: { url } }] };
+      assert.equal(countTokens(image), 1_200);
+    }
 });
 
 test("results of parallel calls, and what stands between a call and its result, go together", () => {

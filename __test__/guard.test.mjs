@@ -189,13 +189,6 @@ describe("parts of an unknown type", () => {
     assert.ok(content.includes(widget));
     assert.ok(content.find(({ type }) => type === "text").text.length < 4100);
   });
-
-  test("a file of an unknown type counts without its bytes", () => {
-    const file = { type: "blob", name: "a.bin", data: "QUJD".repeat(50_000) };
-    assert.ok(countTokens({ role: "user", content: [file] }) < 30);
-    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
-    assert.equal(countTokens({ role: "user", content: "", blocks: [image] }), 1200);
-  });
 });
 
 describe("createContextGuard", () => {

@@ -125,41 +125,19 @@ test("requests stay below pi's trigger where that leaves half of the window, els
   }
 });
 
-for (const contextWindow of [16_000, 16_384, 32_000, 32_768, 60_000]) {
-  for (const hasReasons of [true, false]) {
-    const version = hasReasons ? "1.5" : "0.74";
-    test(`in a window of ${contextWindow} tokens pi ${version} compacts in none of 60 reads, and the user still can`, async () => {
-      const model = { ...MODELS.local, contextWindow };
-      const options = { model, overheadTokens: 2_000, compacts: { hasReasons } };
-      const lines = contextWindow > 40_000 ? 100 : 40;
-      const uncut = await play(new FakePi(undefined, options), 60, lines);
-      assert.ok(uncut.compactions > 0, "without the extension it compacts");
-      const pi = await play(installed({}, options), 60, lines);
-      assert.equal(pi.compactions, 0, `${pi.declined} declined`);
-      assert.ok(pi.calls.every(({ prompt }) => prompt <= contextWindow));
-      const told =
-        contextWindow >= 32_768
-          ? /^pi compacts above [\d,]+ tokens; requests stay below that\.$/m
-          : /^pi would compact above [\d,]+ tokens, less than half of the window\. pi-strata declines that while requests fit: \d+ times so far\.$/m;
-      assert.match(await pi.command(""), told);
-      await pi.compact();
-      assert.equal(pi.compactions, 1, "the user's own word counts");
-    });
-  }
-}
-
-test("a compaction after a refusal, a paused extension or overflow: keep is pi's", async () => {
-  const model = { ...MODELS.local, contextWindow: 16_000 };
-  const compacts = { hasReasons: true };
-  const refused = await play(installed({}, { model, compacts }), 4, 40);
-  await refused.compact("overflow");
-  assert.equal(refused.compactions, 1);
-  for (const [options, command] of [[{ overflow: "keep" }], [{}, "pause"]]) {
-    const pi = await play(installed(options, { model, overheadTokens: 2_000, compacts }), 4, 40);
-    if (command) await pi.command(command);
-    const before = pi.compactions;
-    await pi.compact("threshold");
-    assert.equal(pi.compactions, before + 1);
+test("a compaction after a refusal, a paused extension or overflow: keep is pi's, a needless one is declined", async () => {
+  const how = { model: { ...MODELS.local, contextWindow: 16_000 }, overheadTokens: 2_000 };
+  for (const [options, command, reason, compactions] of [
+    [{}, "", "overflow", 1],
+    [{}, "", "manual", 1],
+    [{}, "", "threshold", 0],
+    [{ overflow: "keep" }, "", "threshold", 1],
+    [{}, "pause", "threshold", 1],
+  ]) {
+    const pi = await play(installed(options, how), 4, 40);
+    await pi.command(command);
+    await pi.compact(reason);
+    assert.equal(pi.compactions, compactions, reason);
   }
 });
 
@@ -326,27 +304,6 @@ test("settings of the wrong kind are one line each in the panel, and the default
   assert.ok(lines.every((line) => / In force: .*\.$/.test(line)));
   for (const word of ["", "show", "now", "pause", "resume", "nonsense", "show 1", "status"])
     assert.doesNotMatch(await pi.command(word), NOTHING, word);
-});
-
-test("edits are written down as context edits where the user wants that, and only what changed since", async () => {
-  const strata = { persistEdits: true, schedule: "everyCall" };
-  const pi = await play(installed({}, { strata }), 12, 200);
-  await pi.emit("context", { messages: structuredClone(pi.messages) });
-  const contextEntries = pi.entries
-    .filter(({ type }) => type === "message")
-    .map((sourceEntry) => ({ sourceEntry, messages: [sourceEntry.message] }));
-  const settle = (given) => pi.emit("agent_before_settle", given);
-  const { entries } = await settle({ entries: [{ type: "custom" }], context: { contextEntries } });
-  const [first, ...drafts] = entries;
-  assert.deepEqual(first, { type: "custom" }, "what others proposed stays");
-  assert.ok(drafts.length >= 6);
-  assert.ok(drafts.every(({ type, targetId }) => type === "context_edit" && pi.entries[targetId]));
-  const edits = new Map(drafts.map(({ targetId, replacement }) => [targetId, replacement]));
-  const projected = contextEntries.map(({ sourceEntry, messages: [message] }) => ({
-    sourceEntry,
-    messages: [{ ...message, ...edits.get(sourceEntry.id) }],
-  }));
-  assert.equal(await settle({ context: { contextEntries: projected } }), undefined);
 });
 
 test("shrink leaves a fork that fits, and nothing where nothing has to go", async () => {

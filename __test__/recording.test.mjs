@@ -399,55 +399,20 @@ test("each call of a pi session has the context that pi itself builds", async ()
 
 /** A line with the fields that the recorders write, and anything in them. */
 const oddLine = (() => {
-  const TYPES = [
-    "session",
-    "message",
-    "compaction",
-    "context_edit",
-    "custom_message",
-    "branch_summary",
-    "leaf",
-    "custom",
-  ];
-  const type = fc.constantFrom(...TYPES, "user", "assistant", "system", "attachment", "usage");
+  const type = fc.constantFrom(
+    ..."session message compaction context_edit custom_message branch_summary leaf custom".split(" "),
+    ..."user assistant system attachment usage".split(" "),
+  );
   const block = fc.record({ type: fc.constantFrom("text", "tool_use", "tool_result", "thinking", "image") });
   const any = fc.oneof(fc.jsonValue(), fc.constantFrom("0", "1", null), fc.array(block));
-  const message = fc.record({
-    role: fc.constantFrom("user", "assistant", 5),
-    content: any,
-    usage: any,
-    id: any,
-  });
+  const role = fc.constantFrom("user", "assistant", 5);
+  const message = fc.record({ role, content: any, usage: any, id: any });
   const names = [
-    "id",
-    "uuid",
-    "parentId",
-    "parentUuid",
-    "logicalParentUuid",
-    "targetId",
-    "replacement",
-    "summary",
+    "id uuid parentId parentUuid logicalParentUuid targetId replacement summary kind value v version",
+    "firstKeptEntryId firstKeptEntryIndex retainedTail attachment isSidechain compactMetadata timestamp",
+    "content data",
   ];
-  const rest = [
-    "kind",
-    "value",
-    "v",
-    "version",
-    "firstKeptEntryId",
-    "firstKeptEntryIndex",
-    "retainedTail",
-    "attachment",
-  ];
-  const more = [
-    "isCompactSummary",
-    "isSidechain",
-    "subtype",
-    "compactMetadata",
-    "timestamp",
-    "content",
-    "data",
-  ];
-  const fields = Object.fromEntries([...names, ...rest, ...more].map((name) => [name, any]));
+  const fields = Object.fromEntries(names.flatMap((some) => some.split(" ")).map((name) => [name, any]));
   const known = { isCompactSummary: fc.boolean(), subtype: fc.constantFrom("compact_boundary", 1) };
   return fc.record(
     { ...fields, ...known, type, message: fc.oneof(message, any) },

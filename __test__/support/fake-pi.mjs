@@ -53,8 +53,6 @@ export const MODELS = {
 const OVERHEAD_TOKENS = 8_000;
 const SCALE = 1.27;
 const MESSAGE_TOKENS = 4;
-/** pi's `compaction.reserveTokens`. */
-const RESERVE_TOKENS = 16_384;
 const ANSWER_TOKENS = 200;
 /** As pi: a refresh at nine tenths of the entry's life, for an hour while tools run and half an hour while idle. */
 const TTL_MS = 300_000;
@@ -93,25 +91,20 @@ export class FakePi {
   #sizes = new Map();
   /** Compactions that were carried out, and those that the extension declined. */
   compactions = 0;
-  declined = 0;
   #isSilent;
   #overheadTokens;
-  #compacts;
   #isStale = false;
-  #isIdle = true;
   #reader;
   #time = 0;
 
-  /** `compacts` has pi's own compaction on, `{ hasReasons }`: from 0.87 on it tells its reason, and checks before each call. */
   constructor(
     extension,
-    { model, cwd = "/nowhere", isSilent = false, overheadTokens = OVERHEAD_TOKENS, compacts } = {},
+    { model, cwd = "/nowhere", isSilent = false, overheadTokens = OVERHEAD_TOKENS } = {},
   ) {
     this.model = model;
     this.cwd = cwd;
     this.#isSilent = isSilent;
     this.#overheadTokens = overheadTokens;
-    this.#compacts = compacts;
     extension?.({
       on: (event, handler) => void this.#handlers.set(event, handler),
       registerCommand: (_name, command) => {
@@ -129,7 +122,7 @@ export class FakePi {
       hasUI: true,
       mode: "tui",
       model: this.model,
-      isIdle: () => this.#isIdle,
+      isIdle: () => true,
       sessionManager: {
         getEntries: () => this.entries.slice(),
         getBranch: () => this.entries.slice(),
@@ -196,42 +189,16 @@ export class FakePi {
     this.#append({ type: "message", message });
   }
 
+  /** Compacts, unless the extension declines; only counted, the list stays. */
+  async compact(reason) {
+    const preparation = { messagesToSummarize: this.messages };
+    const given = { preparation, branchEntries: this.entries, reason };
+    const answer = await this.emit("session_before_compact", given);
+    if (answer?.cancel !== true) this.compactions += 1;
+  }
+
   /** One request over what was added so far: sent, cached and billed; the answer is entered. */
   async call(answer) {
-    this.#isIdle = false;
-    if (this.#compacts?.hasReasons) await this.#checkCompaction();
-    await this.#request(answer);
-    // A pi without reasons looks at the end of the turn; here each call is one.
-    await this.#checkCompaction();
-    this.#isIdle = true;
-  }
-
-  /** pi's own rule: the last report and an estimate of what came since, against the window less the reserve. */
-  async #checkCompaction() {
-    if (this.#compacts === undefined) return;
-    const messages = this.messages;
-    const last = messages.findLastIndex(({ usage }) => usage !== undefined);
-    const since = messages
-      .slice(last + 1)
-      .map(({ content }) => Math.ceil(JSON.stringify(content).length / 4));
-    if (
-      last === -1 ||
-      messages[last].usage.totalTokens + sum(since) <= this.model.contextWindow - RESERVE_TOKENS
-    )
-      return;
-    await this.compact("threshold");
-  }
-
-  /** Compacts, unless the extension declines; only counted, the list stays. */
-  async compact(reason = "manual") {
-    const preparation = { messagesToSummarize: this.messages, settings: { reserveTokens: RESERVE_TOKENS } };
-    const given = { preparation, branchEntries: this.entries, ...(this.#compacts.hasReasons && { reason }) };
-    const answer = await this.emit("session_before_compact", given);
-    if (answer?.cancel === true) this.declined += 1;
-    else this.compactions += 1;
-  }
-
-  async #request(answer) {
     const messages = structuredClone(this.messages);
     const edited = (await this.emit("context", { messages }))?.messages ?? messages;
     const pieces = edited.map((message) => JSON.stringify([message.role, message.content]));
