@@ -131,13 +131,9 @@ const adapters = new WeakMap();
 const DEFAULTS = {};
 
 async function pruneForBudget(messages, options = DEFAULTS, call = {}) {
-  let adapter = adapters.get(options);
-  if (adapter === undefined) {
-    adapter = new Adapter("pruneForBudget", options);
-    adapters.set(options, adapter);
-  }
+  if (!adapters.has(options)) adapters.set(options, new Adapter("pruneForBudget", options));
   const { model, usage, providerMetadata } = call;
-  return adapter.edited(messages, { model, step: usage && { usage, providerMetadata } });
+  return adapters.get(options).edited(messages, { model, step: usage && { usage, providerMetadata } });
 }
 
 module.exports = { createPrepareStep, pruneForBudget };

@@ -4,9 +4,8 @@
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { Bill, rowOf: callRow } = require("../bill/bill.js");
-const { ChangeLog, editsIn, rowOf } = require("./changes.js");
+const { ChangeLog, Past, editsIn, rowOf } = require("./changes.js");
 const { scheduleOf } = require("../hook/events.js");
-const { Past } = require("./past.js");
 const { textOf } = require("./text.js");
 
 /** Share of the calls that is dropped, oldest first, when there are more than are kept. */

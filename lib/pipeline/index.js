@@ -3,7 +3,7 @@
 
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { Notices } = require("../sessions/notices.js");
-const { isMedia } = require("../shapes/openai_parts.js");
+const { isMedia } = require("../shapes/openai_messages.js");
 const { answeredId, callsIn, isResult, wholeChars } = require("../shapes/text.js");
 const { PostgresProvider, SqliteProvider } = require("./history.js");
 

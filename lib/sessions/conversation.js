@@ -6,7 +6,7 @@ const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
 const { MAX_TIME_MS, isBlock } = require("./message.js");
-const { otherText, systemText } = require("../shapes/openai_parts.js");
+const { otherText, systemText } = require("../shapes/openai_messages.js");
 const { UNKNOWN, answeredId, callsIn, plainText, readCall, written } = require("../shapes/text.js");
 
 /** Other roles of pi's, which it sends as the user's words. */

@@ -11,10 +11,9 @@ const { PostgresDatabase, SqliteDatabase } = require("./databases.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
 const { Notices } = require("./notices.js");
 const { PostgresPool } = require("./postgres.js");
-const { summaryPrompt } = require("./prompts.js");
 const { finishLater, finishNow } = require("./steps.js");
 const { MemoryStore } = require("./store.js");
-const { callSummarizer } = require("./summarizer.js");
+const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
 const { anything, atLeastOne, checkOptions, count, oneOf, positive, show } = rules;
 

@@ -9,10 +9,9 @@ const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
 const { Notices } = require("./notices.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
-const { pairsPrompt } = require("./prompts.js");
 const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
 const { finishLater, finishNow } = require("./steps.js");
-const { callSummarizer, summarizeError } = require("./summarizer.js");
+const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
 const { plainText } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
