@@ -88,6 +88,27 @@ test("an aborted call leaves nothing behind", async () => {
   }
 });
 
+test("after an aborted call only what the next one changes is told as changed", async () => {
+  const events = [];
+  const onEvent = (event) => event.type === "transformed" && events.push(event);
+  for (let microtasks = 0; microtasks < 60; microtasks += 1) {
+    const hook = createTransformContext({ ...WINDOW, onEvent });
+    const list = [user("go"), calls(["c0"]), result("c0", BIG), says("done"), user("next")];
+    await hook(list);
+    list.push(says("well"), user("and"));
+    const controller = new AbortController();
+    const pending = hook(list, controller.signal);
+    for (let i = 0; i < microtasks; i += 1) await null;
+    controller.abort();
+    await pending;
+    list.push(says("so"), user("then"));
+    await hook(list);
+    const { tokensBefore, tokensAfter, firstChanged } = events.at(-1);
+    assert.ok(tokensAfter < tokensBefore, "something is edited");
+    assert.equal(firstChanged, undefined);
+  }
+});
+
 /**
  * What the input of 160 calls costs in a window of so many tokens, and how many batches the list's own calls made. `aside` is
  * called with the hook and the list before each.

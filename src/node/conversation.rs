@@ -55,16 +55,20 @@ struct State {
     conversation: Arc<decide::Conversation>,
     /// Facts that were read ahead, by their position among the new messages of the next call.
     ahead: Vec<Option<Arc<Message>>>,
-    /// The edits of the last request, if there was one.
-    sent: Option<Arc<[Edit]>>,
+    /// The last request, if there was one.
+    sent: Option<Request>,
+    /// The request before it, which is the last one again if that is withdrawn.
+    before: Option<Request>,
 }
 
-/// A change of the list.
-struct Change {
-    /// The first message that is another one than before.
-    at: usize,
-    /// True if an answer stood there or behind: what differs behind the last answer is the tail of one request.
-    is_rewrite: bool,
+/// A request beside the list as it is now.
+#[derive(Clone)]
+struct Request {
+    edits: Arc<[Edit]>,
+    /// Number of its messages that the list still begins with.
+    kept: usize,
+    /// True if an answer stood behind them: what differs behind the last answer is the tail of one request.
+    is_rewritten: bool,
 }
 
 /// What a call brings: the change of the list, the messages that were not read ahead, and the terms.
@@ -184,19 +188,18 @@ impl Conversation {
                 let read = facts_of(&call.batch, &options.rules, cancel)?;
                 let mut state = state.lock();
                 cancel.check()?;
-                let changed = state.take_in(&call, read)?;
+                state.take_in(&call, read)?;
                 let limits = options.limits(&call.terms);
                 let lessons = &mut lessons.lock();
                 let conversation = Arc::make_mut(&mut state.conversation);
                 let decision = decide(conversation, &options, &call.terms, limits, lessons);
-                let sent = state.sent.take().unwrap_or_default();
-                let edited = first_difference(&sent, &decision.plan.edits).filter(|&at| at < changed.at);
-                let first_changed = edited.or(changed.is_rewrite.then_some(changed.at));
-                let told = sent.partition_point(|edit| is_told && edit.index < changed.at);
-                let last = Last { told: sent.get(..told).unwrap_or_default(), first_changed };
+                let before = state.sent.take();
+                let last = before.as_ref().map(|before| before.beside(&decision.plan.edits, is_told));
                 let transcript = state.conversation.transcript();
-                let answer = answer(&decision, transcript, &last, call.terms.by_message);
-                state.sent = Some(decision.plan.edits.into());
+                let answer = answer(&decision, transcript, &last.unwrap_or_default(), call.terms.by_message);
+                let kept = transcript.len();
+                let sent = Request { edits: decision.plan.edits.into(), kept, is_rewritten: false };
+                (state.sent, state.before) = (Some(sent), before);
                 Ok(answer)
             }))
         })
@@ -207,7 +210,7 @@ impl Conversation {
     pub fn withdraw(&self) -> Result<()> {
         guarded(|| {
             let mut state = self.state.lock();
-            state.sent = None;
+            state.sent = state.before.take();
             Arc::make_mut(&mut state.conversation).withdraw(&mut self.lessons.lock());
             Ok(())
         })
@@ -246,11 +249,11 @@ impl Options {
 impl State {
     fn new(schedule: Mode) -> Self {
         let conversation = Arc::new(decide::Conversation::new(schedule));
-        Self { conversation, ahead: Vec::new(), sent: None }
+        Self { conversation, ahead: Vec::new(), sent: None, before: None }
     }
 
     /// Takes in the change of a call, of which these messages were read last.
-    fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<Change> {
+    fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<()> {
         let Splice { cut, at, removed, inserted, added } = call.splice;
         let count = (inserted + added) as usize;
         let mut newer = take(&mut self.ahead);
@@ -262,13 +265,28 @@ impl State {
         let conversation = Arc::make_mut(&mut self.conversation);
         let left = conversation.transcript().len().saturating_sub(cut);
         let first = if removed > 0 || inserted > 0 { at } else { left };
-        let mut behind = conversation.transcript().messages().iter().skip(first);
-        let is_rewrite = self.sent.is_some() && behind.any(|message| message.assistant().is_some());
+        if let Some(sent) = &mut self.sent {
+            let mut gone = conversation.transcript().messages().iter().take(sent.kept).skip(first);
+            sent.is_rewritten |= gone.any(|message| message.assistant().is_some());
+            sent.kept = sent.kept.min(first);
+        }
         conversation.splice(left, cut, 0, Vec::new());
         conversation.splice(at, removed as usize, inserted as usize, newer);
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
         conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
-        Ok(Change { at: first, is_rewrite })
+        Ok(())
+    }
+}
+
+impl Request {
+    /// It beside the next request. `is_told` if JavaScript has the texts of its edits.
+    fn beside(&self, next: &[Edit], is_told: bool) -> Last<'_> {
+        let edited = first_difference(&self.edits, next).filter(|&at| at < self.kept);
+        let told = self.edits.partition_point(|edit| is_told && edit.index < self.kept);
+        Last {
+            told: self.edits.get(..told).unwrap_or_default(),
+            first_changed: edited.or(self.is_rewritten.then_some(self.kept)),
+        }
     }
 }
 

@@ -42,6 +42,7 @@ pub struct KeptState {
 }
 
 /// The last request of a conversation beside the next one.
+#[derive(Default)]
 pub(super) struct Last<'a> {
     /// Its edits whose texts JavaScript has.
     pub told: &'a [Edit],

@@ -16,7 +16,6 @@ use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::Account;
 use crate::context::request::validity::strip_within;
 use crate::fault;
-use crate::tokens::estimate::Size;
 
 /// A conversation between two calls.
 #[derive(Clone, Debug)]
@@ -29,12 +28,9 @@ pub struct Conversation {
     has_lived: bool,
     /// Position of the first message that may not be the one the fold took in there.
     changed: usize,
-    /// The latest calls, the last one last. A host may go back to a list whose call was answered later.
-    calls: Vec<Call>,
+    /// The call that was planned last.
+    last_call: Option<Call>,
 }
-
-/// Calls of a conversation that are remembered, the latest.
-const CALLS: usize = 8;
 
 /// A rewritten list beside the messages that a fold took in.
 #[derive(Debug)]
@@ -66,7 +62,7 @@ impl Conversation {
     /// One that is met with this transcript.
     #[must_use]
     pub fn of(mode: Mode, transcript: Transcript) -> Self {
-        Self { mode, transcript, fold: None, has_lived: false, changed: usize::MAX, calls: Vec::new() }
+        Self { mode, transcript, fold: None, has_lived: false, changed: usize::MAX, last_call: None }
     }
 
     /// Its messages.
@@ -91,7 +87,7 @@ impl Conversation {
     /// learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
         let before = self.fold.take();
-        let Self { mode, transcript, has_lived, calls, .. } = self;
+        let Self { mode, transcript, has_lived, last_call, .. } = self;
         *has_lived &= before.is_some();
         let changed = std::mem::replace(&mut self.changed, usize::MAX);
         let rewrite = before.as_ref().and_then(|before| Rewrite::of(before.account(), transcript, changed));
@@ -101,8 +97,10 @@ impl Conversation {
                 if *has_lived || rewrite.answer.is_some() || before.has_frozen() =>
             {
                 let unbound = rewrite.unbound();
+                // A host may go back to a list whose call was answered later.
                 let is_to_last = |&at: &usize| {
-                    call_before(calls, transcript, at).is_none_or(|call| calls.last() == Some(call))
+                    let call = lessons.call_before(transcript, at);
+                    call.is_none_or(|call| last_call.as_ref() == Some(call))
                 };
                 rewrite.answer = rewrite.answer.filter(is_to_last);
                 (before.continued(transcript, &rewrite), unbound)
@@ -122,7 +120,7 @@ impl Conversation {
             Mode::EveryCall => None,
         });
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
-        schedule.play(transcript, lessons, calls, &mut |request| *has_lived |= request.is_lived);
+        schedule.play(transcript, lessons, &mut |request| *has_lived |= request.is_lived);
         // What stands before these messages is not what their thinking was made behind.
         strip_within(schedule.parts().0, unbound);
         fault::step();
@@ -144,8 +142,7 @@ impl Conversation {
             estimated: estimate.tokens(plan.after),
         };
         lessons.called(call);
-        calls.push(call);
-        calls.drain(..calls.len().saturating_sub(CALLS));
+        *last_call = Some(call);
         fault::step();
         self.fold = Some(Arc::new(fold));
         Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits }
@@ -153,48 +150,13 @@ impl Conversation {
 
     /// Says that the call which was planned last is not made.
     pub fn withdraw(&mut self, lessons: &mut Lessons) {
-        if let Some(call) = self.calls.pop() {
+        if let Some(call) = self.last_call.take() {
             lessons.withdraw(call);
         }
         if let Some(fold) = &mut self.fold {
             Arc::make_mut(fold).schedule().withdraw();
         }
     }
-}
-
-/// What was sent in the call that the message at `at` answers, behind messages of the size `raw`; `None` if no such call is
-/// known. `calls` are those of its conversation. The call of another branch counts last: its host edited what both share.
-pub(super) fn sent_before(
-    lessons: &Lessons,
-    calls: &[Call],
-    list: &Transcript,
-    at: usize,
-    raw: Size,
-) -> Option<Sent> {
-    let sent = lessons.sent(list.get(at)?);
-    // Branches may send one list in several forms.
-    let exact = || call_among(lessons.calls().filter(|call| call.sent.raw == raw), list, at);
-    let own = || call_before(calls, list, at);
-    let any = || call_among(lessons.calls(), list, at);
-    sent.or_else(|| exact().or_else(own).or_else(any).map(|call| call.sent))
-}
-
-/// The one of `calls` that the message at `at` of `list` answers.
-fn call_before<'a>(calls: &'a [Call], list: &Transcript, at: usize) -> Option<&'a Call> {
-    call_among(calls.iter(), list, at)
-}
-
-/// The call whose list ended with the message before `at`. Of several the report tells which: its estimate is the nearest.
-/// Without a report it is the latest.
-fn call_among<'a>(
-    calls: impl DoubleEndedIterator<Item = &'a Call>,
-    list: &Transcript,
-    at: usize,
-) -> Option<&'a Call> {
-    let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
-    let reported = list.get(at).and_then(Message::reported_tokens);
-    let off = |call: &&Call| reported.map_or(0.0, |tokens| (call.estimated - tokens).abs());
-    calls.rev().filter(|call| call.last == before).min_by(|one, other| off(one).total_cmp(&off(other)))
 }
 
 impl Rewrite {

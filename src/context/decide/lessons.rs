@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use super::calibration::{LearnedWindow, Sent};
 use crate::context::facts::traits::ByHash;
-use crate::context::facts::transcript::{Message, Source};
-use crate::tokens::estimate::Estimate;
+use crate::context::facts::transcript::{Message, Source, Transcript};
+use crate::tokens::estimate::{Estimate, Size};
 
 /// Models that are remembered, the latest.
 const MODELS: usize = 16;
@@ -88,9 +88,20 @@ impl Lessons {
         }
     }
 
-    /// The calls, oldest first.
-    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &Call> {
-        self.calls.iter()
+    /// The call that the message at `at` of `list` answers: its list ended with the message before.
+    #[must_use]
+    pub fn call_before(&self, list: &Transcript, at: usize) -> Option<&Call> {
+        self.call_among(list, at, |_| true)
+    }
+
+    /// The same of the calls that `may_be` it. Of several the report tells which: its estimate is the nearest. Without a report it
+    /// is the latest.
+    fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
+        let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
+        let reported = list.get(at).and_then(Message::reported_tokens);
+        let off = |call: &&Call| reported.map_or(0.0, |tokens| (call.estimated - tokens).abs());
+        let calls = self.calls.iter().rev().filter(|call| call.last == before && may_be(call));
+        calls.min_by(|one, other| off(one).total_cmp(&off(other)))
     }
 
     /// Remembers what was sent in the call that this message answers.
@@ -104,9 +115,13 @@ impl Lessons {
         }
     }
 
-    /// What was sent in the call that this message answers.
+    /// What was sent in the call that the message at `at` answers, behind messages of the size `raw`; `None` if no such call is
+    /// known.
     #[must_use]
-    pub fn sent(&self, answer: &Message) -> Option<Sent> {
-        self.answers.get(&answer.fingerprint).copied()
+    pub fn sent_before(&self, list: &Transcript, at: usize, raw: Size) -> Option<Sent> {
+        let known = self.answers.get(&list.get(at)?.fingerprint).copied();
+        // Branches may send one list in several forms. A call counts last whose list its host edited since.
+        let exact = || self.call_among(list, at, |call| call.sent.raw == raw);
+        known.or_else(|| exact().or_else(|| self.call_before(list, at)).map(|call| call.sent))
     }
 }

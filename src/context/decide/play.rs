@@ -3,9 +3,8 @@
 //! A schedule is a fold: messages go in one by one, and before each answer stands a call that was decided then.
 
 use super::calibration::Sent;
-use super::conversation::sent_before;
 use super::economy::Policy;
-use super::lessons::{Call, Lessons};
+use super::lessons::Lessons;
 use super::reports::{Reports, Request};
 use super::verdict::Arithmetic;
 use crate::context::facts::transcript::{Message, Transcript};
@@ -37,15 +36,8 @@ pub trait Schedule {
     /// Forgets the call that was planned last.
     fn withdraw(&mut self);
 
-    /// Takes in what is new in `transcript`, and tells of each call. `lessons` and `calls`, the latest of this conversation, say
-    /// which answers came to calls with another list.
-    fn play(
-        &mut self,
-        transcript: &Transcript,
-        lessons: &mut Lessons,
-        calls: &[Call],
-        observe: &mut dyn FnMut(&Request),
-    ) {
+    /// Takes in what is new in `transcript`, and tells of each call. `lessons` say which answers came to calls with another list.
+    fn play(&mut self, transcript: &Transcript, lessons: &mut Lessons, observe: &mut dyn FnMut(&Request)) {
         let (account, reports) = self.parts();
         reports.watch.set_times(transcript.cache_times());
         let known = account.len();
@@ -53,7 +45,7 @@ pub trait Schedule {
         for (index, message) in transcript.messages().iter().enumerate().skip(known) {
             if let Some(assistant) = message.assistant() {
                 let raw = self.parts().0.raw();
-                let sent = sent_before(lessons, calls, transcript, index, raw);
+                let sent = lessons.sent_before(transcript, index, raw);
                 // A list that was met as it stands is taken for the one that was sent.
                 let elsewhere = sent.filter(|sent| !is_met || sent.raw != raw);
                 let mut request = self.request(index, message, elsewhere.is_some());

@@ -214,7 +214,7 @@ mod tests {
         };
         let mut fold = Sticky::default();
         let lessons = &mut Lessons::default();
-        fold.play(&list(&[RawRole::User]), lessons, &[], &mut |_| {});
+        fold.play(&list(&[RawRole::User]), lessons, &mut |_| {});
         fold.plan();
         let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
         let rewrite = Rewrite {
@@ -227,7 +227,7 @@ mod tests {
             is_new: true,
         };
         let mut fold = fold.continued(&rewritten, &rewrite);
-        fold.play(&rewritten, lessons, &[], &mut |request| {
+        fold.play(&rewritten, lessons, &mut |request| {
             lived += usize::from(request.is_lived);
         });
         assert_eq!(lived, 1);
