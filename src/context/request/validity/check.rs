@@ -110,17 +110,33 @@ impl<'a> View<'a> {
     }
 
     /// The rules of who may speak after whom.
-    fn turns(&self) -> impl Iterator<Item = Problem> {
-        let spoken: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_spoken(index)).collect();
-        let first = spoken.first().filter(|&&index| self.is_reply(index));
-        let opening = first.map(|&index| Problem { index, rule: Rule::StartsWithReply });
-        let last = spoken.last().and_then(|&index| Some(Problem { index, rule: self.ending_rule(index)? }));
-        let pairs = (1..spoken.len()).filter_map(move |at| self.call_after_reply(spoken.get(at - 1..=at)?));
-        opening.into_iter().chain(last).chain(pairs)
+    fn turns(&self) -> Vec<Problem> {
+        let turns: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_turn(index)).collect();
+        let mut found = Vec::new();
+        if let Some(&index) = turns.first().filter(|&&index| self.is_reply(index)) {
+            found.push(Problem { index, rule: Rule::StartsWithReply });
+        }
+        if let Some(&index) = turns.last() {
+            found.extend(self.ending_rule(index).map(|rule| Problem { index, rule }));
+        }
+        for pair in turns.windows(2).filter(|_| self.family == Family::Google) {
+            if let &[before, index] = pair
+                && self.calls(before).is_some()
+                && self.calls(index) == Some(true)
+            {
+                found.push(Problem { index, rule: Rule::CallAfterReply });
+            }
+        }
+        found
+    }
+
+    /// Whether an assistant message calls tools; `None` for any other.
+    pub(super) fn calls(&self, index: usize) -> Option<bool> {
+        self.transcript.get(index)?.assistant().map(|assistant| !assistant.call_ids.is_empty())
     }
 
     /// Returns `true` for a message that the provider sees as a turn.
-    pub(super) fn is_spoken(&self, index: usize) -> bool {
+    pub(super) fn is_turn(&self, index: usize) -> bool {
         let is_sent = self.messages.get(index).is_some_and(|message| message.is_sent);
         is_sent && self.transcript.get(index).is_some_and(|message| !message.is_system())
     }
@@ -140,13 +156,6 @@ impl<'a> View<'a> {
             }
             _ => None,
         }
-    }
-
-    fn call_after_reply(&self, pair: &[usize]) -> Option<Problem> {
-        let &[before, index] = pair else { return None };
-        let calls = !self.transcript.get(index)?.assistant()?.call_ids.is_empty();
-        self.transcript.get(before)?.assistant()?;
-        (calls && self.family == Family::Google).then_some(Problem { index, rule: Rule::CallAfterReply })
     }
 
     /// Finds messages that reuse a call id: one of the same message on any wire, any earlier one on Anthropic's.
@@ -216,23 +225,12 @@ pub(super) fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
 
 /// Returns `true` if JSON text holds an escaped surrogate. `JSON.stringify` does not escape pairs, so it is alone.
 fn escapes_lone_surrogate(json: &[u16]) -> bool {
-    const BACKSLASH: u16 = b'\\' as u16;
-    let mut rest = json;
-    while let Some(at) = rest.iter().position(|&unit| unit == BACKSLASH) {
-        let escape = rest.get(at + 1..).unwrap_or_default();
-        let escaped: Vec<u8> =
-            escape.iter().take(3).map(|&unit| u8::try_from(unit).unwrap_or_default()).collect();
-        if matches!(*escaped, [b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F']) {
-            return true;
-        }
-        rest = escape.get(1..).unwrap_or_default();
-    }
-    false
+    let is_surrogate = |digits: &str| digits.starts_with(['8', '9', 'a', 'b', 'c', 'd', 'e', 'f']);
+    // An escaped backslash escapes nothing.
+    String::from_utf16_lossy(json).replace(r"\\", "").split(r"\ud").skip(1).any(is_surrogate)
 }
 
 fn is_anthropic_id(id: &[u16]) -> bool {
-    let allowed = |&unit: &u16| {
-        u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-    };
-    !id.is_empty() && id.iter().all(allowed)
+    let is_allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    !id.is_empty() && String::from_utf16_lossy(id).chars().all(is_allowed)
 }

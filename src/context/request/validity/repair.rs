@@ -136,15 +136,15 @@ impl View<'_> {
             Rule::LoneSurrogate => self.mend_surrogates(index, message, losses),
             Rule::UnansweredCall => self.mend_unanswered(index, parts, losses),
             Rule::StartsWithReply => {
-                let leading = (0..self.messages.len()).filter(|&index| self.is_spoken(index));
+                let leading = (0..self.messages.len()).filter(|&index| self.is_turn(index));
                 leading
                     .take_while(|&index| self.is_reply(index))
                     .for_each(|reply| self.drop_group(reply, losses));
             }
             Rule::CallAfterReply => {
-                let before = (0..index).rev().filter(|&index| self.is_spoken(index));
+                let before = (0..index).rev().filter(|&index| self.is_turn(index));
                 before
-                    .take_while(|&index| self.is_reply_without_call(index))
+                    .take_while(|&index| self.calls(index) == Some(false))
                     .for_each(|reply| drop_message(reply, losses));
             }
             Rule::TrailingSpace | Rule::EndsOnReply => {}
@@ -179,11 +179,6 @@ impl View<'_> {
         } else {
             drop_blocks(index, positions(parts, is_lost), losses);
         }
-    }
-
-    fn is_reply_without_call(&self, index: usize) -> bool {
-        let assistant = self.transcript.get(index).and_then(|message| message.assistant());
-        assistant.is_some_and(|assistant| assistant.call_ids.is_empty())
     }
 }
 
