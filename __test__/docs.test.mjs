@@ -98,17 +98,6 @@ test("what the pages import and run is there", () => {
   }
 });
 
-test("a new layer and a new rule touch few files", () => {
-  const most = { layer: 9, "provider rule": 4 };
-  for (const [what, files] of Object.entries(most)) {
-    const [, recipe] = new RegExp(`^## How to add a ${what}\\n(.*?)^## `, "ms").exec(read("CONTRIBUTING.md"));
-    const named = new Set(
-      Array.from(recipe.matchAll(/`([\w/.*-]+\.(?:rs|mjs|json|d\.ts|md))`/g), ([, file]) => file),
-    );
-    assert.equal(named.size, files, `${what}: ${[...named].join(", ")}`);
-  }
-});
-
 test("what CONTRIBUTING.md names is there", () => {
   const { exports } = JSON.parse(read("package.json"));
   const text = read("CONTRIBUTING.md")
@@ -184,22 +173,6 @@ test("the tables of options have every option of the hook, with its default", ()
 test("a session that costs more with the hook does not read as a saving", () => {
   assert.deepEqual([-0.3, 0.157, 0, -0.001].map(signed), ["−30 %", "+16 %", "0 %", "0 %"]);
   for (const page of PAGES) assert.doesNotMatch(read(page), /[−+-]-\d/, page);
-});
-
-/** Words of the tables, each explained by the sentence that matches; terms stand in the text no earlier than that. */
-const EXPLAINED = [
-  [ECONOMICS, /prefix cache/, /\*prefix cache\*/],
-  [ECONOMICS, /breakpoint cache/, /\*breakpoint cache\*/],
-  [ECONOMICS, /recall \|/, /\*Recall\* is/],
-  [ECONOMICS, /sticky, faithful/, /`faithful`, `balanced` and `thrifty` are/],
-];
-
-test("no term of the tables comes before it is explained", () => {
-  for (const [page, term, explanation] of EXPLAINED) {
-    const text = read(page);
-    const [used, explained] = [term, explanation].map((pattern) => text.search(pattern));
-    assert.ok(explained >= 0 && used >= explained - 1, `${page}: ${term} stands before it is explained`);
-  }
 });
 
 test("every page of docs can be reached from both READMEs", () => {

@@ -1,16 +1,13 @@
-// The context guard against an independent model of it, at its edges, on messages of other stacks, and in a real Agent.
+// The context guard against an independent model of it, at its edges, and on messages of other stacks.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
-import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
 import { answer, result, text, user } from "./support/messages.mjs";
-import { runAgent } from "./support/run-agent.mjs";
 import { conversation, dice } from "./support/transcripts.mjs";
 
-const { createTransformContext, countTokens, validate } = strata;
+const { countTokens, validate } = strata;
 
 const LONG = "log line of a tool\n".repeat(5000);
 const options = { contextWindow: 200_000 };
@@ -205,33 +202,6 @@ describe("createContextGuard", () => {
     const aborted = [user("x ".repeat(9000)), answer("a"), user("b")];
     assert.equal(await guard(aborted, AbortSignal.abort()), aborted);
   });
-
-  const root = fileURLToPath(new URL("..", import.meta.url));
-  const steps = Array.from({ length: 12 }, (_, i) => ({
-    text: "Next.",
-    calls: [{ name: "read", arguments: { path: i % 3 ? "Cargo.lock" : "package.json" } }],
-  }));
-  const script = [...steps, { text: "Done." }];
-
-  for (const [name, before] of [
-    ["alone", undefined],
-    ["before the layers", createTransformContext({ schedule: "everyCall" })],
-  ]) {
-    test(`runs in a real Agent, ${name}`, async () => {
-      const window = { contextWindow: 6_000, reserveTokens: 1_000, maxToolResultChars: 4_000 };
-      const guard = createContextGuard({ ...window, truncateHeadChars: 1_000, truncateTailChars: 1_000 });
-      const hook = before ? async (messages, signal) => before(await guard(messages, signal), signal) : guard;
-      const run = { version: "0.74.2", hook, script, prompts: ["Read it."], tools: createTools(root) };
-      const { messages, hookCalls } = await runAgent(run);
-      assert.equal(messages.at(-1).content[0].text, "Done.");
-      assert.equal(hookCalls.length, 13);
-      const last = hookCalls.at(-1);
-      assert.ok(last.result.length < last.messages.length, "old rounds were dropped");
-      assert.ok(hookCalls.every(({ result }) => countTokens(result) <= 5_000));
-      assert.match(JSON.stringify(hookCalls[1].result), /characters truncated/);
-      assert.ok(messages.every((message) => !JSON.stringify(message).includes("characters truncated")));
-    });
-  }
 });
 
 /** The guard, told again in the plainest way: cap, then rounds from the newest back, then groups. */

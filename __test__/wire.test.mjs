@@ -6,9 +6,6 @@
 // recordings than the example, with colons between; WIRE_EVERY is 1 for every call of theirs.
 
 import assert from "node:assert/strict";
-import { subscribe } from "node:diagnostics_channel";
-import { once } from "node:events";
-import { connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { loadSession } from "../lib/cli/session.mjs";
@@ -76,11 +73,6 @@ function recipients({ api, provider, model }) {
   return [...recorded, ...others.map((other) => authors.find((author) => author.api === other))];
 }
 
-const sockets = { opened: 0 };
-subscribe("net.client.socket", () => {
-  sockets.opened += 1;
-});
-
 async function suite(version) {
   const wire = await PiWire.load(version);
   describe(`Requests of pi ${version}`, () => {
@@ -136,17 +128,6 @@ async function suite(version) {
         t.diagnostic(`wire: pi ${version} recorded session ${i + 1}: ${tally}`);
       });
     }
-
-    test("open no socket", async () => {
-      assert.equal(sockets.opened, 0);
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      const socket = connect(server.address().port, "127.0.0.1");
-      assert.equal(sockets.opened, 1, "the counter counts");
-      socket.destroy();
-      server.close();
-      sockets.opened = 0;
-    });
   });
 }
 

@@ -232,19 +232,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_of_a_message_is_small_however_long_it_is() {
-        for count in [MAX_LINES, 10_000, 19_999] {
-            let text =
-                units(&(0..count).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
-            let lines = of_texts([&*text].into_iter());
-            let layout = Layout::of(&text, &lines, &[], Sizes::default(), |_| 1);
-            let rows = layout.as_ref().map_or(0, |layout| size_of_val(layout.rows()));
-            let bytes = size_of_val(&*lines) + rows;
-            assert!(bytes <= 75_000, "{bytes} bytes of {count} lines");
-        }
-    }
-
-    #[test]
     fn lays_out_every_line_with_what_it_shows() {
         let text = units("alphabet and betatest\n}\nbetatest again and again\n");
         let mut collector = Collector::default();
