@@ -4,12 +4,7 @@ use super::*;
 use crate::context::facts::traits::forms::Form;
 use crate::context::facts::traits::paths::Path;
 use crate::context::facts::traits::target::Change;
-use proptest::prelude::*;
 use serde_json::json;
-
-fn target(tool: &str, arguments: &Value) -> Target {
-    Target::of(&utf16(tool), &utf16(&arguments.to_string()), &mut Vec::new())
-}
 
 fn name(target: &Target) -> String {
     target.form.map(Form::name).unwrap_or_default()
@@ -49,6 +44,9 @@ Copilot read_file | read_file | {"filePath": "src/a.rs"}
 Copilot run_in_terminal: cat | run_in_terminal | {"command": "gc src/a.rs", "explanation": "x", "isBackground": false}
 OpenHands view | str_replace_editor | {"command": "view", "path": "src/a.rs", "view_range": null}
 OpenHands bash: python | execute_bash | {"command": "python3 - <<'PY'\nprint(open('src/a.rs').read())\nPY"}
+OpenHands bash: python | execute_bash | {"command": "python3 -c \"from pathlib import Path\nprint(Path('src/a.rs').read_text())\""}
+OpenHands bash: python | execute_bash | {"command": "python - <<PY\np = 'src/a.rs'\nfor line in open(p):\n  print(line) # it's read\nPY"}
+OpenHands bash: python | execute_bash | {"command": "node <<'JS'\nconsole.log(require('fs').readFileSync(`src/a.rs`, 'utf8'))\nJS"}
 Goose text_editor | developer__text_editor | {"command": "view", "path": "src/a.rs"}
 MCP filesystem read_multiple_files | mcp__fs__read_multiple_files | {"paths": ["src/a.rs"]}
 Windsurf view_file | view_file | {"AbsolutePath": "src/a.rs"}
@@ -115,7 +113,9 @@ edit | {"path": "src/a.rs", "before": "$old", "after": "$new"}
 edit_file | {"path": "src/a.rs", "edits": [{"oldText": "$old", "newText": "$new"}], "dryRun": false}
 replace_file_content | {"TargetFile": "src/a.rs", "ReplacementChunks": [{"TargetContent": "$old", "ReplacementContent": "$new"}]}
 StrReplaceFile | {"path": "src/a.rs", "edit": {"old": "$old", "new": "$new"}}
-bash | {"command": "$python"}
+bash | {"command": "python - <<'PY'\nfrom pathlib import Path\np = Path('src/a.rs')\nold = '$old'\np.write_text(p.read_text().replace(old, '$new'))\nPY"}
+bash | {"command": "python <<PY\nold = '''$old\n'''\nnew = '''$new\n'''\ns = open('src/a.rs').read()\nassert old in s\nopen('src/a.rs', 'w').write(s.replace(old, new))\nPY"}
+bash | {"command": "node <<'JS'\nfs.writeFileSync('src/a.rs', fs.readFileSync('src/a.rs', 'utf8').replace(\"$old\", \"$new\"))\nJS"}
 bash | {"command": "git apply <<'EOF'\n$diffEOF"}
 "#;
 
@@ -133,6 +133,7 @@ bash | {"command": "cd src; cat <<EOF >a.rs\n$text\nEOF\nmake"}
 bash | {"command": "tee src/a.rs <<-EOF\n\t$text\n\tEOF"}
 bash | {"command": "cat <<'EOF' | tee src/a.rs\n$text\nEOF"}
 bash | {"command": "echo '$text' >> src/a.rs"}
+bash | {"command": "python -c \"open('src/a.rs', 'w').write('$text')\""}
 powershell | {"command": "@'\n$text\n'@ | Set-Content -Path src\\a.rs"}
 powershell | {"command": "Set-Content -Path src\\a.rs -Value '$text'"}
 apply_patch | {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+$text\n*** End Patch"}
@@ -201,9 +202,6 @@ fn an_edit_is_the_same_change_in_every_form() {
     let roo = format!("<<<<<<< SEARCH\n:start_line:10\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
     let blocks = roo.replace(":start_line:10\n-------\n", "");
     let diff = format!("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -10,1 +10,1 @@\n-{old}\n+{new}\n");
-    let python = format!(
-        "python - <<'PY'\nfrom pathlib import Path\np = Path('src/a.rs')\nold = '{old}'\np.write_text(p.read_text().replace(old, '{new}'))\nPY"
-    );
     let texts = [
         ("$old", old),
         ("$new", new),
@@ -213,7 +211,6 @@ fn an_edit_is_the_same_change_in_every_form() {
         ("$blocks", &blocks),
         ("$roo", &roo),
         ("$diff", &diff),
-        ("$python", &python),
     ];
     all_are(EDITS, &texts, &file(None, Some(Change::of(&[old], &[new]))));
     all_are(WRITES, &[("$text", new)], &file(None, Some(Change::of(&[], &[new]))));
@@ -266,6 +263,7 @@ fn arguments_of_any_shape_are_bounded() {
         json!({ "command": "cat a b c;".repeat(100_000) }).to_string(),
         json!({ "command": vec!["a.rs"; 100_000] }).to_string(),
         json!({ "command": "<<E ".repeat(50_000) }).to_string(),
+        json!({ "command": format!("python <<E\nopen('{}\nE", "open('a".repeat(10_000)) }).to_string(),
         json!({ "command": "$(".repeat(100_000) }).to_string(),
         json!({ "command": "@'\n".repeat(50_000) }).to_string(),
         json!({ "command": chain }).to_string(),
@@ -274,29 +272,5 @@ fn arguments_of_any_shape_are_bounded() {
     ] {
         let read = Target::of(&utf16("shell"), &utf16(&arguments), &mut Vec::new());
         assert!(read.files.len() <= MAX_FILES, "{arguments:.40}");
-    }
-}
-
-fn any_json() -> impl Strategy<Value = Value> {
-    let keys = "path|command|edits|files|old_string|content|diff|offset|view_range|input";
-    let leaf = prop_oneof![
-        "[a-z/. $'\"<>|;&\\\\\n-]{0,40}".prop_map(Value::from),
-        any::<u64>().prop_map(Value::from)
-    ];
-    leaf.prop_recursive(4, 30, 5, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::btree_map(keys, inner, 0..5)
-                .prop_map(|fields| Value::from(serde_json::Map::from_iter(fields))),
-        ]
-    })
-}
-
-proptest! {
-    #[test]
-    fn any_arguments_are_read(arguments in any_json(), tool in "shell|read|edit|bash") {
-        let read = target(&tool, &arguments);
-        prop_assert!(read.files.len() <= MAX_FILES);
-        prop_assert_eq!(read.form.is_some(), !read.files.is_empty());
     }
 }
