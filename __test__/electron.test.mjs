@@ -85,11 +85,6 @@ pageTest(
   },
 );
 
-test("one menu entry opens the inspector", () => {
-  const main = readFileSync(join(example, "main.mjs"), "utf8");
-  assert.match(main, /click: async \(\) => shell\.openExternal\(await inspector\.open\(\)\)/);
-});
-
 test("in the archive everything is packed but the native file", async () => {
   const app = join(folder, "app");
   const { name, file } = platforms()[0];

@@ -243,20 +243,3 @@ test("works in a real Agent: the model reads back what the hook hid", async () =
   assert.match(messages.at(-1).content[0].text, /@\d+: .*export function countTokens\(/);
   assert.equal(messages.at(-2).isError, false);
 });
-
-test("a message that is a tool result only for as long as nobody looks again ends the search like any other", async () => {
-  for (let looks = 1; looks <= 5; looks += 1) {
-    let left = looks;
-    const fickle = {
-      get role() {
-        left -= 1;
-        return left < 0 ? "user" : "toolResult";
-      },
-      toolCallId: "c1",
-      toolName: "read",
-      content: [{ type: "text", text: "a result" }],
-    };
-    const { details } = await createRecallTool(() => [fickle]).execute("c2", { handle: "deadbeef" });
-    assert.equal(details.found, false);
-  }
-});

@@ -7,7 +7,6 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { POLICIES, reportHtml } from "../lib/cli/report/report.mjs";
 import contract from "../lib/contract.js";
-import { ChangeLog } from "../lib/inspector/changes.js";
 import { WORDS } from "../report/words.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { dataOf, fileOf, folder, run as runCli } from "./support/cli.mjs";
@@ -95,22 +94,6 @@ test("no message saves more than it has", () => {
     assert.ok(saved <= tokens + 2, `message ${message} of ${tokens} tokens saves ${saved}`);
     if (action === "drop") assert.ok(Math.abs(saved - tokens) <= 2, `${saved} of ${tokens}`);
   }
-});
-
-test("the change log joins calls in a row, and only those", () => {
-  const log = new ChangeLog();
-  const edit = (message, action) => ({ message, action, why: "old", tokensSaved: 5 });
-  log.watch(2, [edit(1, "stripThinking"), edit(2, "summarize")]);
-  log.watch(3, [edit(1, "stripThinking"), edit(2, "summarize")]);
-  log.watch(4, [edit(1, "drop")]);
-  log.watch(5, [edit(2, "summarize")]);
-  const seen = log.changes.map(({ message, action, from, to }) => [message, action, from, to]);
-  assert.deepEqual(seen, [
-    [1, "stripThinking", 2, 3],
-    [2, "summarize", 2, 3],
-    [1, "drop", 4, 4],
-    [2, "summarize", 5, 5],
-  ]);
 });
 
 test("each language has the same words, and Chinese all reasons and policies", () => {

@@ -493,23 +493,6 @@ test("a window that cannot be told is said, with the cause", async () => {
 });
 
 describe("pairs", () => {
-  const whole = [
-    { q: 'Why {it} "is"?', a: "a" },
-    { q: "And?", a: "b" },
-  ];
-  const json = '[{"q":"Why {it} \\"is\\"?","a":"a"},{"question":"And?","answer":"b"}]';
-
-  test("are found in whatever surrounds them, and the whole ones of half an answer", () => {
-    for (const text of [json, `Here: {"pairs":${json}} done`, `\`\`\`json\n${json}\n\`\`\``])
-      assert.deepEqual(readPairs(text), { pairs: whole, isCut: false }, text);
-    assert.deepEqual(readPairs(json.slice(0, -9)), { pairs: whole.slice(0, 1), isCut: true });
-    for (const cut of ['[{"q":"a","a":"b"},', '{"pairs":[{"q":"a","a":"b"}', '[{"q":"a","a":"b"}, {"q'])
-      assert.deepEqual(readPairs(cut), { pairs: [{ q: "a", a: "b" }], isCut: true }, cut);
-    for (const none of ["", "prose", '{"q":1,"a":"b"}', '{"q":" ","a":"b"}', "}{", '{"q":"a"}', "{null}"])
-      assert.deepEqual(readPairs(none).pairs, [], none);
-    assert.deepEqual(readPairs('{"q":"a\\ud800","a":"b"}').pairs, [{ q: "a\ufffd", a: "b" }]);
-  });
-
   test("that were written are read, and any text can be", () => {
     const text = fc.string({ maxLength: 40, unit: "grapheme" }).map((said) => said.trim());
     const list = fc.array(

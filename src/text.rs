@@ -108,10 +108,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn utf16(text: &str) -> Vec<u16> {
-        text.encode_utf16().collect()
-    }
-
     #[test]
     fn cuts_stay_outside_surrogate_pairs() {
         let text = utf16("a😀b");
@@ -124,14 +120,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn lines_agree_with_a_plain_split(text in "[ab\n]{0,40}") {
-            let units = utf16(&text);
-            let plain: Vec<Vec<u16>> = text.split('\n').map(utf16).collect();
-            prop_assert_eq!(line_count(&units), plain.len());
-            prop_assert_eq!(lines(&units).collect::<Vec<_>>(), plain);
-        }
-
         #[test]
         fn a_cut_of_valid_text_is_valid(text in "\\PC{0,30}", at in 0usize..40) {
             let units = utf16(&text);

@@ -167,7 +167,7 @@ fn ends_word(unit: u16) -> bool {
 mod tests {
     use super::*;
     use crate::context::facts::shorten::MarkerLanguage;
-    use crate::text::tail;
+    use crate::text::{tail, utf16};
     use crate::tokens::Tokenizer;
     use proptest::prelude::*;
 
@@ -183,29 +183,6 @@ mod tests {
 
     fn tokens(text: &[u16]) -> usize {
         Tokenizer::cl100k().count_utf16(text)
-    }
-
-    fn utf16(text: &str) -> Vec<u16> {
-        text.encode_utf16().collect()
-    }
-
-    #[test]
-    fn a_long_text_fills_nearly_all_the_room() {
-        let log = "some words of a long text, one line after the other\n".repeat(2000);
-        let entries: Vec<String> =
-            (0..9000).map(|id| format!("{{\"id\":{id},\"name\":\"item{id}\"}},")).collect();
-        let json = entries.concat();
-        let chinese = "上下文窗口放不下这么多内容，只保留开头和结尾。".repeat(900);
-        for text in [log, json, chinese] {
-            let text = utf16(&text);
-            let table = CutTable::of([text.as_slice()], marker, tokens);
-            let before = table.longest();
-            for most in [before / 10, before / 2, before * 9 / 10] {
-                let [cut] = table.at(most).collect::<Vec<_>>()[..] else { panic!("one block") };
-                let left = tokens(&cut_text(&text, &cut)) as u32;
-                assert!(left <= most && left * 100 >= most * 93, "{left} of {most}");
-            }
-        }
     }
 
     proptest! {

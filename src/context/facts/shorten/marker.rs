@@ -84,24 +84,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn says_so_in_words() {
-        let said = |units: Vec<u16>| String::from_utf16_lossy(&units);
-        assert_eq!(said(MarkerLanguage::Zh.marker(7, Utf16Len(900))), "[... 已省略 7 行，原始 900 字符 ...]");
-        assert_eq!(
-            said(MarkerLanguage::En.marker(7, Utf16Len(900))),
-            "[... 7 lines omitted, 900 characters originally ...]"
-        );
-        assert_eq!(said(MarkerLanguage::Zh.gap(7)), "[... 已省略 7 行 ...]");
-        assert_eq!(said(MarkerLanguage::En.gap(7)), "[... 7 lines omitted ...]");
-        let handle = Handle::of(&[1], &[2]);
-        assert_eq!(said(MarkerLanguage::Zh.cut(Utf16Len(9), None)), "\n[... 已省略 9 个字符 ...]\n");
-        assert_eq!(
-            said(MarkerLanguage::En.cut(Utf16Len(9), Some(handle))),
-            format!("\n[... 9 characters omitted ...] handle: {handle}\n")
-        );
-        assert_eq!(said(MarkerLanguage::Zh.handle(handle)), format!(" 句柄：{handle}"));
-        assert_eq!(said(MarkerLanguage::En.handle(handle)), format!(" handle: {handle}"));
-    }
 }

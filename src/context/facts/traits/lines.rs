@@ -197,43 +197,40 @@ fn is_white(unit: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn units(text: &str) -> Vec<u16> {
-        text.encode_utf16().collect()
-    }
+    use crate::text::utf16;
 
     #[test]
     fn a_line_is_the_same_however_it_is_read() {
-        let plain = Line::of(&units("    let answer = 42;")).expect("is long enough");
+        let plain = Line::of(&utf16("    let answer = 42;")).expect("is long enough");
         for read in [
             "   37→    let answer = 42;",
             "37\tlet answer = 42;\r",
             "00037| let answer = 42;",
             "37: let answer = 42;",
         ] {
-            assert_eq!(Line::of(&units(read)), Some(plain), "{read}");
+            assert_eq!(Line::of(&utf16(read)), Some(plain), "{read}");
         }
-        assert_eq!(Line::of(&units("37 let answer = 42;")).map(|line| line == plain), Some(false));
-        assert_eq!(Line::of(&units("  return x; ")), None);
+        assert_eq!(Line::of(&utf16("37 let answer = 42;")).map(|line| line == plain), Some(false));
+        assert_eq!(Line::of(&utf16("  return x; ")), None);
         assert_eq!(
-            Line::of(&units("12:30 is no line number")),
-            Line::of(&units(" 12:30 is no line number "))
+            Line::of(&utf16("12:30 is no line number")),
+            Line::of(&utf16(" 12:30 is no line number "))
         );
     }
 
     #[test]
     fn keeps_lines_once_and_no_more_than_it_may() {
-        let text = units("the same line\nthe same line\nanother line here\nshort");
+        let text = utf16("the same line\nthe same line\nanother line here\nshort");
         assert_eq!(of_texts([&*text].into_iter()).len(), 2);
         let many =
-            units(&(0..MAX_LINES + 5).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
+            utf16(&(0..MAX_LINES + 5).map(|i| format!("line number {i:08}\n")).collect::<Vec<_>>().concat());
         assert_eq!(of_texts([&*many].into_iter()).len(), MAX_LINES);
         assert_eq!(Layout::of(&many, &[], &[], Sizes::default(), |_| 1), None);
     }
 
     #[test]
     fn lays_out_every_line_with_what_it_shows() {
-        let text = units("alphabet and betatest\n}\nbetatest again and again\n");
+        let text = utf16("alphabet and betatest\n}\nbetatest again and again\n");
         let mut collector = Collector::default();
         collector.text(&text);
         let identifiers = collector.finish();
@@ -247,6 +244,6 @@ mod tests {
             [true, false, true]
         );
         assert_eq!(layout.rows().iter().map(|row| row.tokens as usize).sum::<usize>(), text.len());
-        assert_eq!(Layout::of(&units("one line alone"), &[], &[], Sizes::default(), |_| 1), None);
+        assert_eq!(Layout::of(&utf16("one line alone"), &[], &[], Sizes::default(), |_| 1), None);
     }
 }

@@ -2,10 +2,7 @@
 
 use super::*;
 use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
-
-fn utf16(text: &str) -> Vec<u16> {
-    text.encode_utf16().collect()
-}
+use crate::text::utf16;
 
 fn answer(model: &str, ids: &[&str], usage: Usage) -> Message {
     let (model, ids) = (utf16(model), ids.iter().map(|id| utf16(id)).collect::<Vec<_>>());
