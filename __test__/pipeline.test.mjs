@@ -273,6 +273,22 @@ async function waitFor(query, count) {
   return query();
 }
 
+test("a table may stand in a database that is attached", async () => {
+  const db = open(":memory:");
+  db.exec("ATTACH ':memory:' AS chats");
+  db.exec("CREATE TABLE chats.history(id INTEGER PRIMARY KEY, chat_id, role text, text text)");
+  const own = new SqliteProvider({ db, historyTable: "chats.history", eventsTable: "chats.events" });
+  await own.append(1, user("a"));
+  assert.deepEqual(await own.getHistory(1, 9), [user("a")]);
+  await own.recordCompression({
+    original_count: 2,
+    compressed_count: 1,
+    max_messages: 1,
+    max_chars_per_message: 9,
+  });
+  assert.equal(db.prepare("SELECT count(*) AS rows FROM chats.events").get().rows, 1);
+});
+
 test("a closed handle is one error with a code", async () => {
   const db = open(":memory:");
   db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id, role text, text text)");

@@ -22,9 +22,10 @@ const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
+const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const tableName = {
-  allowed: "the name of a table: letters, digits and _",
-  accepts: (value) => typeof value === "string" && /^[A-Za-z_]\w{0,62}$/.test(value),
+  allowed: "the name of a table, with its schema or without: letters, digits and _",
+  accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
 };
 const OPTIONS = {
   historyTable: ["history", tableName],
@@ -148,7 +149,7 @@ class StoredHistory {
   }
 }
 
-const quoted = (name) => `"${name}"`;
+const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
 /** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
 function timeLike(time) {
@@ -174,8 +175,11 @@ class SqliteProvider extends StoredHistory {
       run,
       change: run,
       cast: "",
-      columns: (name) =>
-        run("SELECT name, type, dflt_value IS NOT NULL AS fills FROM pragma_table_info(?)", [name]),
+      columns: (name) => {
+        const names = name.split(".").reverse();
+        const info = `pragma_table_info(${names.map(() => "?")})`;
+        return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, names);
+      },
       // SQLite binds a number as a float, which a text column stores as "42.0".
       chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
       events:

@@ -45,7 +45,7 @@ export type HistoryEvent =
   | { type: "extra_left_out"; message: string };
 
 export interface HistoryOptions {
-  /** Name of the host's table of messages. Default "history". */
+  /** Name of the host's table of messages, with its schema or without. Default "history". */
   historyTable?: string;
   /** Name of the table of events. A missing one is created. Default "events". */
   eventsTable?: string;
