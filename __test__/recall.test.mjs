@@ -1,12 +1,9 @@
 // The recall tool: every handle in a marker leads back to the whole original, page by page, also in a real Agent.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
 import { answer, compaction, result, user } from "./support/messages.mjs";
-import { runAgent } from "./support/run-agent.mjs";
 
 const { createRecallTool, createTransformContext } = strata;
 
@@ -220,26 +217,4 @@ describe("the tool", () => {
   test("refuses to be made of anything but a function", () => {
     assert.throws(() => createRecallTool([]), TypeError);
   });
-});
-
-test("works in a real Agent: the model reads back what the hook hid", async () => {
-  let agent;
-  const root = fileURLToPath(new URL("..", import.meta.url));
-  const tools = [...createTools(root), createRecallTool(() => agent.state.messages)];
-  const hook = createTransformContext({ schedule: "everyCall", keepRecentToolResults: 2, recall: true });
-  let shown;
-  function* script() {
-    for (let i = 0; i < 5; i += 1)
-      yield { calls: [{ name: "read", arguments: { path: "index.d.ts", offset: 1 + i } }] };
-    const handle = /句柄：([0-9a-f]{8})/.exec(JSON.stringify(shown))[1];
-    const [text] = yield {
-      calls: [{ name: "recall", arguments: { handle, pattern: "export function countTokens" } }],
-    };
-    yield { text: `It says: ${text}` };
-  }
-  const watched = async (messages, signal) => (shown = await hook(messages, signal));
-  const options = { version: "0.74.2", hook: watched, script: script(), prompts: ["Read."], tools };
-  const { messages } = await runAgent({ ...options, onAgent: (made) => (agent = made) });
-  assert.match(messages.at(-1).content[0].text, /@\d+: .*export function countTokens\(/);
-  assert.equal(messages.at(-2).isError, false);
 });
