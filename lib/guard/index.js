@@ -110,7 +110,8 @@ class Guard {
 
   /** Returns the messages, the same list in pi's shape, and that list with capped results. */
   read(messages) {
-    if (!Array.isArray(messages)) throw new InputError("messages must be an array");
+    if (!Array.isArray(messages))
+      throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
     const list = this.#shapes.read(messages);
     return { messages, list, capped: list.map((message) => this.#capped(message)) };
   }
@@ -184,10 +185,6 @@ class Guard {
     const message = `dropped ${dropped} old messages (estimated ${droppedTokens} tokens)`;
     this.reporter.emit({ type: "messagesDropped", message, dropped, droppedTokens });
   }
-}
-
-class InputError extends Error {
-  code = "ERR_INVALID_INPUT";
 }
 
 /** Groups the positions of messages that go together: calls with results, reasoning with its item, stand-ins of one message. */

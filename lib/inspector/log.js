@@ -106,7 +106,7 @@ class CallLog {
   }
 
   /** The whole record, `{ revision, calls, messages, stretches, changes }`; null if nothing is newer than that revision. */
-  since({ revision }) {
+  since(revision) {
     if (revision === this.#revision) return null;
     const now = this.#calls.length;
     // The end of a change that still holds is not known yet.

@@ -60,23 +60,18 @@ function isAllowed({ method, headers }, server) {
   return method === "GET" && [`${HOST}:${port}`, `localhost:${port}`].includes(headers.host);
 }
 
-/** `{ path, values }` behind the secret start of an address; 404 without it. Nothing is parsed before the secret was found. */
+/** `{ path, number }` behind the secret start of an address; 404 without it. Nothing is parsed before the secret was found. */
 function queryOf(url, start) {
   const [given, own] = [Buffer.from(url.slice(0, start.length)), Buffer.from(start)];
   if (given.length !== own.length || !timingSafeEqual(given, own)) return 404;
   const [path, query] = url.slice(start.length).split("?", 2);
-  return {
-    path,
-    values: Object.fromEntries(
-      Array.from(new URLSearchParams(query), ([name, value]) => [name, Number(value)]),
-    ),
-  };
+  const values = new URLSearchParams(query);
+  return { path, number: Number(values.get(path === "state" ? "revision" : "number")) };
 }
 
-function answer(response, { path, values }, { title, log }) {
-  if (path === "state") send(response, 200, JSON.stringify(log.since(values)), JSON_TYPE);
-  else if (path === "message")
-    send(response, 200, JSON.stringify(log.text(values.number) ?? null), JSON_TYPE);
+function answer(response, { path, number }, { title, log }) {
+  if (path === "state") send(response, 200, JSON.stringify(log.since(number)), JSON_TYPE);
+  else if (path === "message") send(response, 200, JSON.stringify(log.text(number) ?? null), JSON_TYPE);
   else if (path === "") sendPage(response, title);
   else send(response, 404);
 }

@@ -23,16 +23,18 @@ const EARLIER_CHARS = 2000;
 /** Start of a line that reports an error, in any case. */
 const ERROR = /^\s*(?:error|fatal|traceback|exception|panic|failed|fail:|错误|失败|异常)/i;
 /** Endings of file names in prose. Without this list `console.log` would be a file. */
-const EXTENSIONS = new Set(
-  `bat c cc cfg cjs conf cpp cs css csv db doc docx env gif go gz h hpp html ini ipynb java jpg js json jsonl jsx kt
-  less lock lua md mjs mts pdf php png proto ps1 py rb rs scss sh sql sqlite svg swift tar toml ts tsv tsx txt vue wasm
-  xls xlsx xml yaml yml zip`.split(/\s+/),
-);
+const EXTENSIONS =
+  "bat|c|cc|cfg|cjs|conf|cpp|cs|css|csv|db|doc|docx|env|gif|go|gz|h|hpp|html|ini|ipynb|java|jpg|js|json|jsonl|jsx|kt|less|" +
+  "lock|lua|md|mjs|mts|pdf|php|png|proto|ps1|py|rb|rs|scss|sh|sql|sqlite|svg|swift|tar|toml|ts|tsv|tsx|txt|vue|wasm|xls|" +
+  "xlsx|xml|yaml|yml|zip";
 /** Part of a text that is searched for files, UTF-16 units. The search runs on the main thread. */
 const SCANNED_UNITS = 16 * 1024;
-/** Ending of a file name in prose, and the characters that can stand before the name. */
-const ENDING = /\.([a-z\d]{1,6})(?![\w/\\~@+-]|\.\w)/gi;
-const BORDER = /[^\p{L}\p{N}/\\._~@+-]|[\u3000-\u303f\uff00-\uff0f]/u;
+/** A file name in prose: a run of the characters that paths have. */
+const PATH = "[\\p{L}\\p{N}/\\\\._~@+-]";
+const FILE = new RegExp(
+  `(?<!${PATH})(?!//)${PATH}{1,199}\\.(?:${EXTENSIONS})(?![\\w/\\\\~@+-]|\\.\\w)`,
+  "giu",
+);
 
 /** The words of a summary in both languages. */
 const WORDS = {
@@ -91,16 +93,7 @@ function subjectOf(tool, text) {
 
 /** Returns the newest file names in prose, without line numbers behind a colon. */
 function filesIn(text) {
-  const files = new Set();
-  for (const { 0: ending, 1: extension, index } of text.slice(0, SCANNED_UNITS).matchAll(ENDING)) {
-    if (!EXTENSIONS.has(extension.toLowerCase())) continue;
-    const stem = text
-      .slice(Math.max(0, index - QUOTE_CHARS), index)
-      .split(BORDER)
-      .at(-1);
-    if (stem !== "" && stem.length < QUOTE_CHARS && !stem.startsWith("//")) files.add(stem + ending);
-  }
-  return [...files].slice(-FILES);
+  return [...new Set(text.slice(0, SCANNED_UNITS).match(FILE))].slice(-FILES);
 }
 
 /** Adds the notes on further messages to a digest, and the words of a summariser. */

@@ -98,11 +98,7 @@ class PostgresPool {
     let isBroken = false;
     try {
       return await work(async (sql, values) => {
-        let number = 0;
-        const numbered = sql.replaceAll("?", () => {
-          number += 1;
-          return `$${number}`;
-        });
+        const numbered = sql.split("?").reduce((text, part, number) => `${text}$${number}${part}`);
         return (await client.query(numbered, values)).rows;
       });
     } catch (error) {

@@ -10,7 +10,6 @@ const { keywordPairs } = require("./keywords.js");
 const { Notices } = require("./notices.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
-const { finishLater, finishNow } = require("./steps.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
 const { plainText } = require("../shapes/text.js");
 
@@ -68,8 +67,9 @@ class RollingMemory {
 
   needsContextSummarization(messages, pendingUserMessage) {
     checkMessages("needsContextSummarization", messages);
-    const list = withQuestion(messages, pendingUserMessage);
-    return this.#verdict(finishNow(this.#measure(list), countTokens).tokens, pendingUserMessage);
+    const parts = partedByReport(withQuestion(messages, pendingUserMessage));
+    const counts = parts.map((part) => countTokens(part));
+    return this.#verdict(this.#measured(parts, counts).tokens, pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -92,18 +92,14 @@ class RollingMemory {
   }
 
   async beforePrompt(messages, question, signal) {
-    return this.#inTurn(messages, question, signal);
-  }
-
-  async afterReply(messages, signal) {
-    return this.#inTurn(messages, undefined, signal);
-  }
-
-  async #inTurn(messages, question, signal) {
     const given = Array.isArray(messages) ? messages.slice() : [];
     const outcome = this.#turn.then(() => this.#rollIfTime(given, question, signal));
     this.#turn = outcome;
     return outcome;
+  }
+
+  async afterReply(messages, signal) {
+    return this.beforePrompt(messages, undefined, signal);
   }
 
   async #rollIfTime(given, question, signal) {
@@ -111,8 +107,9 @@ class RollingMemory {
     let rolled;
     try {
       messages = this.#sinceLast(given);
-      const list = withQuestion(messages, question);
-      const { beside, tokens } = await finishLater(this.#measure(list), countTokensAsync);
+      const parts = partedByReport(withQuestion(messages, question));
+      const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
+      const { beside, tokens } = this.#measured(parts, counts);
       this.#beside = beside;
       const isTime = this.#verdict(tokens, question).needed && !signal?.aborted;
       if (isTime) rolled = await this.#roll(messages, question, signal);
@@ -135,15 +132,13 @@ class RollingMemory {
   }
 
   /**
-   * Returns the tokens of a request, and those that its report tells beside the messages, for the next conversation. Yields
-   * messages and resumes with their count.
+   * Returns the tokens of a request, and those that its report tells beside the messages, for the next conversation. `counts` are
+   * the tokens of the messages up to the report and of those behind it.
    */
-  *#measure(messages) {
-    const [reported, since] = partedByReport(messages);
-    const counted = yield reported;
+  #measured([reported], [counted, since]) {
     const report = reported.at(-1)?.usage;
     const beside = report === undefined ? this.#beside : Math.max(0, report.totalTokens - counted);
-    return { beside, tokens: counted + (yield since) + this.#overhead(beside) };
+    return { beside, tokens: counted + since + this.#overhead(beside) };
   }
 
   /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
