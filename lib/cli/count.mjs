@@ -64,11 +64,6 @@ function filesNamed(name) {
 
 async function countFile(file, options) {
   const bytes = await reading(file, file === "-" ? buffer(process.stdin) : readFile(file));
-  let content;
-  try {
-    content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new UsageError(`Cannot count ${printable(file)}: it is too long for one string; split it.`);
-  }
+  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   return { file, bytes: bytes.length, tokens: counting.countTokens(content, options) };
 }

@@ -1,6 +1,8 @@
 // The text of one message, which the page shows on a click. It is not kept.
 "use strict";
 
+const { json } = require("../hook/snapshot.js");
+
 /** Most of one message that is sent to the page, in UTF-16 code units. */
 const MAX_CHARS = 200_000;
 
@@ -12,34 +14,18 @@ function textOf(message, sent) {
   return { role: String(role), name, text: clipped(message), sent: sent && clipped(sent) };
 }
 
+/** Each kind of block as text. */
+const BLOCKS = {
+  text: ({ text }) => String(text),
+  thinking: ({ thinking }) => `(thinking) ${thinking}`,
+  toolCall: ({ name, arguments: given }) => `(call) ${name} ${json(given)}`,
+};
+
 /** The whole text of a message, with its calls and thinking. */
-function readable(message) {
-  const { content, summary, command, output } = message;
-  const parts = [summary, command, output].filter((part) => typeof part === "string");
-  if (typeof content === "string") parts.push(content);
-  if (Array.isArray(content)) parts.push(...content.map(blockText));
-  return parts.join("\n\n");
-}
-
-function blockText(block) {
-  switch (block?.type) {
-    case "text":
-      return String(block.text);
-    case "thinking":
-      return `(thinking) ${block.thinking}`;
-    case "toolCall":
-      return `(call) ${block.name} ${asJson(block.arguments)}`;
-    default:
-      return `(${block?.type})`;
-  }
-}
-
-function asJson(value) {
-  try {
-    return JSON.stringify(value, undefined, 2) ?? "";
-  } catch {
-    return "…";
-  }
+function readable({ content, summary, command, output }) {
+  const textIn = (block) => BLOCKS[block?.type]?.(block) ?? `(${block?.type})`;
+  const blocks = Array.isArray(content) ? content.map(textIn) : [content];
+  return [summary, command, output, ...blocks].filter((part) => typeof part === "string").join("\n\n");
 }
 
 function clipped(message) {

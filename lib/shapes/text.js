@@ -34,26 +34,18 @@ const isResult = ({ role }) => role === "tool" || role === "toolResult";
 /** Returns the id of the call that a result answers. */
 const answeredId = ({ toolCallId, tool_call_id: id = toolCallId }) => id;
 
+const marked = (_, value) => (Object.is(value, -0) ? MINUS_ZERO : value);
+const unmarked = (text) => text?.replaceAll(`"${MINUS_ZERO}"`, "-0");
+
 /** Writes JSON that keeps -0. */
-function written(value) {
-  const text = JSON.stringify(value, (_, inner) => (Object.is(inner, -0) ? MINUS_ZERO : inner));
-  return text?.replaceAll(`"${MINUS_ZERO}"`, "-0");
-}
+const written = (value) => unmarked(JSON.stringify(value, marked));
 
 /** Returns the id, the name and the arguments (as JSON) of a call. */
 function readCall(call) {
   const named = call?.function ?? call;
   const given = named?.argumentsText ?? named?.arguments;
-  const text = typeof given === "string" ? given : argumentsText(given === undefined ? {} : given);
+  const text = typeof given === "string" ? given : unmarked(json(given === undefined ? {} : given, marked));
   return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
-}
-
-function argumentsText(given) {
-  try {
-    return written(given);
-  } catch {
-    return json(given);
-  }
 }
 
 /** Returns for each message the index of the first one in its group: for a result, its call. */
