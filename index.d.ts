@@ -157,7 +157,7 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 200 and
+   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 190 and
    * 130. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
@@ -268,11 +268,11 @@ export interface Explanation {
     why: string;
     /** Index after the last edited message. */
     frontier: number;
-    /** Tokens that a batch would remove now. */
+    /** Tokens that a batch would remove now: at most those above the size that the last batch left. */
     removableTokens: number;
     /** Cost of carrying them since the last batch, in input tokens. */
     carriedCost: number;
-    /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches it. */
+    /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches seven times that. */
     rewriteCost: number;
     /** Calls after which a batch has paid for itself; Infinity if it never does. */
     paybackCalls: number;

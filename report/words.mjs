@@ -80,11 +80,11 @@ const en = {
   shortened: "shortened",
   truncate: "cut to fit",
   reasons: {
-    "waits: carrying is cheaper than rewriting":
-      "waits: sending the old text along is cheaper than writing the cache anew",
+    "waits: carrying has cost too little for a batch":
+      "waits: sending the old text along has cost too little to write the cache anew",
     "moved: the cache is cold": "the cache had expired, so an edit cost nothing",
-    "moved: carrying has cost as much as rewriting":
-      "sending the old text along had cost as much as writing the cache anew",
+    "moved: carrying has cost enough for a batch":
+      "sending the old text along had cost enough to write the cache anew",
     "moved: over the threshold": "the request had grown over the limit",
     "moved: over the window": "the request would not have fitted the window",
   },

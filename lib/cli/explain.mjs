@@ -50,7 +50,8 @@ function textOf(
     ["scale", `${scale.toFixed(3)} provider tokens per cl100k token`],
     ["schedule", `${schedule.mode}: ${schedule.why}`],
     ["removable now", `${whole(schedule.removableTokens)} tokens`],
-    ["paid for carrying", `${whole(schedule.carriedCost)} of ${whole(schedule.rewriteCost)} input tokens`],
+    ["paid for carrying", `${whole(schedule.carriedCost)} input tokens`],
+    ["rewriting costs", `${whole(schedule.rewriteCost)} input tokens`],
     ["cache", schedule.cacheCold ? "cold" : "warm"],
     ["pays back", paybackText(schedule)],
   ]);

@@ -4,7 +4,6 @@
 
 use serde::Deserialize;
 
-use crate::context::weights::REMOVABLE_SHARE;
 use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED};
 
 /// Prices of a provider's prompt cache, relative to input, and its time to live.
@@ -66,20 +65,6 @@ impl Policy {
     #[must_use]
     pub fn fixed_ttl(&self) -> Option<f64> {
         (!self.learns_prices && !self.learns_ttl).then_some(self.prices.ttl_seconds)
-    }
-
-    /// The price that a call pays for tokens it carries although a batch could have removed them, in input tokens.
-    ///
-    /// `above` is how far the context stands above what the last batch left.
-    #[must_use]
-    pub fn carry(&self, above: f64) -> f64 {
-        self.prices.read * self.removable(above)
-    }
-
-    /// The share of the tokens above what the last batch left that a new one can be expected to remove.
-    #[must_use]
-    pub fn removable(&self, above: f64) -> f64 {
-        REMOVABLE_SHARE * above.max(0.0)
     }
 
     /// Expected later uses that a token must be worth to stay.

@@ -12,11 +12,11 @@ pub struct Arithmetic {
     pub is_cold: bool,
     /// Estimated prompt tokens before the decision.
     pub context: f64,
-    /// Tokens a batch can be expected to remove.
+    /// Tokens that a batch removes where one was worked out, else those above the size that the last one left.
     pub removable: f64,
     /// Paid so far for carrying them, in input tokens.
     pub carried: f64,
-    /// The cost of rewriting the rest, in input tokens: the frontier moves when `carried` reaches it.
+    /// The cost of rewriting the rest, in input tokens.
     pub rewrite: f64,
     /// Calls after which a batch has paid for itself: worked out where one was, else expected.
     pub payback_calls: f64,

@@ -162,7 +162,7 @@ impl Sticky {
             anew.enter(index, message, transcript);
         }
         anew.freeze(&self.account, transcript, rewrite);
-        anew.rent = Rent { left: anew.rent.left.min(anew.context()), unpaid_at: 0.0, ..anew.rent };
+        anew.rent = Rent { left: anew.rent.left.min(anew.context()), ..anew.rent };
         // What was planned last was sent. The call counts when its answer comes.
         let lived = self.pending.clone().zip(rewrite.answer);
         anew.pending = lived.map(|(call, at)| Pending { at, before: anew.rent, ..call });
@@ -192,7 +192,6 @@ impl Sticky {
             if limits.context_window <= self.limits.context_window {
                 self.rent.left = 0.0;
             }
-            self.rent.unpaid_at = 0.0;
             self.limits = limits;
         }
     }

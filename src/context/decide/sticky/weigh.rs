@@ -6,22 +6,16 @@ use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
-use crate::context::weights::{GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, MOST_ABOVE};
+use crate::context::weights::{FIRST_LEFT, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, PAID_TIMES};
 use crate::contract::CONTEXT_RATIO;
 
-/// What the ski rental goes by. Costs are in input tokens, sizes in provider tokens.
+/// What the ski rental goes by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rent {
-    /// Paid since the last batch for carrying what a new one could remove.
+    /// Paid for carrying what a batch would remove, in input tokens.
     pub(super) carried: f64,
-    /// Size that the last batch left.
+    /// Provider tokens that the last batch left, or would have left if it had been made.
     pub(super) left: f64,
-    /// Size at which a batch was last worked out that did not pay.
-    pub(super) unpaid_at: f64,
-    /// What all calls would have cost without any edit, but for writing each token once.
-    pub(super) reads: f64,
-    /// What the edits have saved of that so far, less what they cost.
-    pub(super) saved: f64,
 }
 
 impl Sticky {
@@ -31,10 +25,7 @@ impl Sticky {
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
-        if !decided.verdict.moves() {
-            self.rent.carried = decided.carried;
-        }
-        self.keep_books(decided.is_cold);
+        self.rent.carried = if decided.verdict.moves() { 0.0 } else { decided.carried };
         let (at, sent, estimate) = (self.held.len(), self.account.sent(), self.estimate());
         self.pending = Some(Pending { at, verdict: decided.verdict, sent, estimate, before });
         decided
@@ -43,29 +34,33 @@ impl Sticky {
     /// Makes a batch. Takes it back if it is made for the bill's sake and does not pay.
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
         self.act(weighed.verdict);
-        let prices = self.priced().prices;
-        let (removed, rewritten) = (weighed.context - self.context(), self.rewritten());
-        let cost = prices.rewrite(rewritten);
-        let has_paid = weighed.carried * removed / weighed.removable >= cost && self.may_cost(cost);
-        let threshold = self.limits.threshold();
-        let makes_room = self.context() <= (1.0 - GROWTH_SHARE) * threshold;
-        let is_made = match weighed.verdict {
-            Verdict::Carried => has_paid,
-            // A limit that the host set is obeyed whatever that costs.
-            Verdict::OverThreshold => {
-                let is_set = threshold < CONTEXT_RATIO * self.limits.context_window;
-                has_paid || makes_room && (is_set || self.may_cost(cost))
-            }
-            _ => true,
+        let (prices, rewritten) = (self.priced().prices, self.rewritten());
+        self.rent.left = self.context();
+        let removed = weighed.context - self.rent.left;
+        let share = if weighed.removable > 0.0 { removed / weighed.removable } else { 0.0 };
+        let worked_out = Arithmetic {
+            removable: removed,
+            carried: share * weighed.carried,
+            rewrite: prices.rewrite(rewritten),
+            payback_calls: payback_calls(removed, rewritten, prices),
+            ..weighed
         };
-        let payback_calls = payback_calls(removed, rewritten, prices);
-        if is_made {
-            self.rent = Rent { carried: 0.0, left: self.context(), unpaid_at: 0.0, ..self.rent };
-            return Arithmetic { payback_calls, ..weighed };
+        if worked_out.carried >= self.times(weighed.verdict) * worked_out.rewrite {
+            return worked_out;
         }
         self.take_back();
-        self.rent.unpaid_at = weighed.context;
-        Arithmetic { verdict: Verdict::Unpaid, payback_calls, ..weighed }
+        Arithmetic { verdict: Verdict::Unpaid, ..worked_out }
+    }
+
+    /// Carrying must have cost so many times what rewriting costs before a batch for this reason is made.
+    fn times(&self, verdict: Verdict) -> f64 {
+        // A limit that the host set is obeyed whatever that costs.
+        let is_set = self.limits.threshold() < CONTEXT_RATIO * self.limits.context_window;
+        match verdict {
+            Verdict::Carried => PAID_TIMES,
+            Verdict::OverThreshold if !is_set => 1.0,
+            _ => 0.0,
+        }
     }
 
     /// Takes back what was edited for a call that is not made.
@@ -78,24 +73,6 @@ impl Sticky {
     fn rewritten(&self) -> f64 {
         let since = |first| self.account.size_since(first).cl100k as f64;
         self.estimate().scale * self.account.first_tried().map_or(0.0, since)
-    }
-
-    /// Returns `true` if a batch may cost so much, in input tokens: whenever the session ends, the bill is hardly above that
-    /// without the hook.
-    fn may_cost(&self, cost: f64) -> bool {
-        let Rent { reads, saved, .. } = self.rent;
-        let writes = self.priced().prices.rewrite(self.estimate().tokens(self.account.raw()));
-        cost <= saved + MOST_ABOVE * (reads + writes)
-    }
-
-    /// Books what the next call costs with the edits and without.
-    fn keep_books(&mut self, is_cold: bool) {
-        let (estimate, prices) = (self.estimate(), self.priced().prices);
-        let [raw, sent] = [self.account.raw(), self.account.sent()].map(|size| estimate.tokens(size));
-        let (price, rewrite) =
-            if is_cold { (prices.write, 0.0) } else { (prices.read, prices.rewrite(self.rewritten())) };
-        self.rent.reads += price * raw;
-        self.rent.saved += price * (raw - sent) - rewrite;
     }
 
     /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
@@ -121,20 +98,29 @@ impl Sticky {
         Policy { prices: learned.unwrap_or(self.policy.prices), ..self.policy }
     }
 
-    /// Provider tokens below which nothing is removed for a bill's sake.
+    /// Provider tokens below which the layers apply at each call while nothing is known of a bill.
     fn least(&self) -> f64 {
         LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window)
     }
 
-    /// Size above which a limit makes a batch: where the last one could not get below it, the context must have grown.
-    fn due(&self, limit: f64) -> f64 {
-        if self.rent.left > limit { self.rent.left + GROWTH_SHARE * limit } else { limit }
+    /// Provider tokens that the last batch left, or that the first is expected to leave. The next one rewrites nearly all of
+    /// them, for something old is always among what goes.
+    fn settled(&self) -> f64 {
+        self.rent.left.max(FIRST_LEFT.min(LEAST_SHARE * self.limits.context_window))
     }
 
-    /// The same of the budget. A request over the window fails, so that is no reason to wait.
+    /// Size above which the threshold makes a batch, which must leave room for growth.
+    fn threshold_due(&self) -> f64 {
+        let threshold = self.limits.threshold();
+        threshold.max(self.rent.left + GROWTH_SHARE * threshold)
+    }
+
+    /// Size above which the budget makes a batch: where the last one could not get below it, the context must have grown. A
+    /// request over the window fails, so that is no reason to wait.
     fn budget_due(&self) -> f64 {
-        let (budget, window) = (self.due(self.limits.budget()), self.limits.context_window);
-        if self.rent.left < window { budget.min(window) } else { budget }
+        let (budget, window, left) = (self.limits.budget(), self.limits.context_window, self.rent.left);
+        let due = if left > budget { left + GROWTH_SHARE * budget } else { budget };
+        if left < window { due.min(window) } else { due }
     }
 
     /// Returns `true` if any answer so far came with usage.
@@ -146,11 +132,10 @@ impl Sticky {
     /// The arithmetic of the next call.
     fn weigh(&self, is_first: bool) -> Arithmetic {
         let (policy, context) = (self.priced(), self.context());
-        // What the last batch left, or the first is expected to. Nearly all of it is rewritten, for something old is always
-        // among what goes.
-        let settled = self.rent.left.max(self.least());
-        let (above, rewrite) = (context - settled, policy.prices.rewrite(settled));
-        let carried = self.rent.carried + policy.carry(above);
+        let settled = self.settled();
+        let (removable, rewrite) = ((context - settled).max(0.0), policy.prices.rewrite(settled));
+        let carried = self.rent.carried + policy.prices.read * removable;
+        let pays = |verdict| carried >= self.times(verdict) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
         let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
         let is_over =
@@ -161,24 +146,19 @@ impl Sticky {
             Verdict::TurnOpen
         } else if (is_first || context < self.least()) && !self.is_reported() {
             Verdict::Unreported
-        } else if is_cold && above > 0.0 {
+        } else if is_cold && removable > 0.0 {
             Verdict::Cold
         } else if is_over {
             Verdict::OverWindow
-        } else if context > self.due(self.limits.threshold()) {
+        } else if context > self.threshold_due() && pays(Verdict::OverThreshold) {
             Verdict::OverThreshold
         } else if images::are_many(&self.account, &self.limits) {
             Verdict::ManyImages
-        } else if carried > rewrite && above > 0.0 {
+        } else if removable > 0.0 && pays(Verdict::Carried) {
             Verdict::Carried
         } else {
             Verdict::Wait
         };
-        // A batch that did not pay is worked out again when the context has grown.
-        let is_vain = context <= (1.0 + GROWTH_SHARE) * self.rent.unpaid_at;
-        let is_for_the_bill = matches!(verdict, Verdict::Carried | Verdict::OverThreshold);
-        let verdict = if is_for_the_bill && is_vain { Verdict::Unpaid } else { verdict };
-        let removable = policy.removable(above);
         let payback_calls = payback_calls(removable, settled, policy.prices);
         Arithmetic { verdict, is_cold, context, removable, carried, rewrite, payback_calls, frontier: 0 }
     }
