@@ -98,8 +98,8 @@ export declare function decode(tokens: Uint32Array, count: number, encoding: num
 export declare function decodeBytes(tokens: Uint32Array, count: number, encoding: number): string
 
 /**
- * Writes the tokens of a string to `tokens` and returns their number. Writes nothing if they do not fit; `takeEncoded`
- * returns them then. `with_special`: a loaded encoding finds special tokens in the text.
+ * Writes the tokens of a string to `tokens`, or nothing if they do not fit. Returns their number. `with_special`: a loaded
+ * encoding finds special tokens in the text.
  */
 export declare function encode(text: string, tokens: Uint32Array, encoding: number, withSpecial?: boolean | undefined | null): number
 
@@ -154,6 +154,3 @@ export interface Splice {
   /** New messages behind all. */
   added: number
 }
-
-/** Writes the tokens that did not fit at the last call of `encode`. */
-export declare function takeEncoded(tokens: Uint32Array): void

@@ -26,12 +26,10 @@ function room(count) {
  * in loaded encodings.
  */
 function encodeText(text, encoding, withSpecial) {
-  const ids = room(0);
-  const count = native().encode(text, ids, numberOf(encoding), withSpecial);
-  if (count <= ids.length) return { ids, count };
-  const all = new Uint32Array(count);
-  native().takeEncoded(all);
-  return { ids: all, count };
+  const encoded = (ids) => ({ ids, count: native().encode(text, ids, numberOf(encoding), withSpecial) });
+  const first = encoded(room(text.length));
+  // Few texts have more tokens than UTF-16 code units.
+  return first.count <= first.ids.length ? first : encoded(new Uint32Array(first.count));
 }
 
 /** Checks tokens. Returns them in an array that is the caller's own, or that the next call overwrites. */

@@ -13,8 +13,8 @@ use super::read::units;
 use crate::tokens::Tokenizer;
 
 thread_local! {
-    /// Tokens of the last text that did not fit JavaScript's array.
-    static WAITING: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
+    /// The buffer for the tokens of a text.
+    static TOKENS: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
 /// The number of the encoding of this name, for the other functions. Nothing for an unknown name.
@@ -33,8 +33,8 @@ pub fn special_tokens(encoding: f64) -> Result<String> {
     })
 }
 
-/// Writes the tokens of a string to `tokens` and returns their number. Writes nothing if they do not fit; `takeEncoded`
-/// returns them then. `with_special`: a loaded encoding finds special tokens in the text.
+/// Writes the tokens of a string to `tokens`, or nothing if they do not fit. Returns their number. `with_special`: a loaded
+/// encoding finds special tokens in the text.
 #[napi]
 pub fn encode(
     text: JsString<'_>,
@@ -42,28 +42,17 @@ pub fn encode(
     encoding: f64,
     with_special: Option<bool>,
 ) -> Result<u32> {
+    /// Tokens that the kept buffer has room for: 256 KB.
+    const KEPT: usize = 1 << 16;
     guarded(|| {
-        let mut found = WAITING.take();
-        found.clear();
-        let with_special = with_special.unwrap_or(false);
-        tokenizer(Some(encoding))?.encode_utf16(&units(&text)?, with_special, &mut found);
+        let mut found = TOKENS.take();
+        tokenizer(Some(encoding))?.encode_utf16(&units(&text)?, with_special == Some(true), &mut found);
         let count = found.len();
-        if copy(&found, tokens) {
-            /// Tokens that the kept buffer has room for: 256 KB.
-            const KEPT: usize = 1 << 16;
-            found.clear();
-            found.shrink_to(KEPT);
-        }
-        WAITING.set(found);
+        copy(&found, tokens);
+        found.clear();
+        found.shrink_to(KEPT);
+        TOKENS.set(found);
         Ok(count as u32)
-    })
-}
-
-/// Writes the tokens that did not fit at the last call of `encode`.
-#[napi]
-pub fn take_encoded(tokens: Uint32ArraySlice<'_>) -> Result<()> {
-    guarded(|| {
-        if copy(&WAITING.take(), tokens) { Ok(()) } else { Err(Failure::invalid("the array is too short")) }
     })
 }
 
@@ -121,13 +110,11 @@ pub(super) fn tokenizer(number: Option<f64>) -> Result<&'static Tokenizer> {
     }
 }
 
-/// Copies tokens. Returns `false` if `to` is too short.
-fn copy(from: &[u32], mut to: Uint32ArraySlice<'_>) -> bool {
+/// Copies tokens, unless `to` is too short.
+fn copy(from: &[u32], mut to: Uint32ArraySlice<'_>) {
     // SAFETY: JavaScript waits while this runs, so nothing else reads or writes the array.
     let to = unsafe { to.as_mut() };
-    let room = to.get_mut(..from.len());
-    room.is_some_and(|room| {
+    if let Some(room) = to.get_mut(..from.len()) {
         room.copy_from_slice(from);
-        true
-    })
+    }
 }
