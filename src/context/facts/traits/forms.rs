@@ -56,12 +56,6 @@ pub(super) struct Table {
     pub(super) any: ToolForm,
     /// Tools that list names: their path is a folder.
     listing: Names,
-    /// Programs that change the folder.
-    pub(super) folders: Names,
-    /// Programs that print their words.
-    pub(super) echoes: Names,
-    prefixes: Vec<Prefix>,
-    shells: Vec<Shell>,
     programs: Vec<Program>,
     pub(super) scripts: Scripts,
     pub(super) keep: KeepNames,
@@ -115,27 +109,7 @@ pub(super) struct ToolForm {
     tail: Names,
 }
 
-/// Programs that run the command behind them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Prefix {
-    programs: Names,
-    /// Words to skip after the options.
-    pub(super) skip: usize,
-    /// Options that take a word.
-    pub(super) values: Names,
-}
-
-/// Programs that run a script.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Shell {
-    programs: Names,
-    /// Options whose word is the script.
-    pub(super) flags: Names,
-}
-
-/// A program that reads or changes files.
+/// A program that reads or changes files, or runs what does.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Program {
@@ -144,7 +118,7 @@ pub(super) struct Program {
     pub(super) files: Operands,
     /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
     pub(super) needs: Option<String>,
-    /// Words before the files.
+    /// Words before the files, or before the command.
     pub(super) skip: usize,
     /// Options that take a word.
     pub(super) values: Names,
@@ -186,6 +160,14 @@ pub(super) enum Operands {
     Patch,
     /// Those that a script opens.
     Script,
+    /// Those of the command behind it.
+    Command,
+    /// Those of the commands in its text.
+    Shell,
+    /// None: it changes the folder.
+    Folder,
+    /// None: it prints its words.
+    Echo,
 }
 
 /// The functions of scripting languages that open and change files.
@@ -242,14 +224,6 @@ impl Table {
     pub(super) fn program(&self, name: &str) -> Option<(u16, &Program)> {
         let mut programs = (0..).zip(&self.programs);
         programs.find(|(_, program)| program.programs.has(name))
-    }
-
-    pub(super) fn prefix(&self, name: &str) -> Option<&Prefix> {
-        self.prefixes.iter().find(|prefix| prefix.programs.has(name))
-    }
-
-    pub(super) fn shell(&self, name: &str) -> Option<&Shell> {
-        self.shells.iter().find(|shell| shell.programs.has(name))
     }
 }
 

@@ -69,31 +69,31 @@ impl Reader {
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
         let words = bare(&words);
         let Some((&first, rest)) = words.split_first() else { return self.here(command) };
-        let name = name_of(first);
-        if TABLE.folders.has(&name) {
-            if let Some(to) = rest.iter().find(|word| !is_option(word) && **word != "/d") {
-                self.folder = Some(joined(self.folder.as_deref(), to));
+        let (before, outside) = (self.files.len(), self.folder.clone());
+        let (name, rest) = with_subcommand(name_of(first), rest, &mut self.folder);
+        match TABLE.program(&name) {
+            Some((_, folder)) if folder.files == Operands::Folder => {
+                if let Some(to) = rest.iter().find(|word| !is_option(word) && **word != "/d") {
+                    self.folder = Some(joined(self.folder.as_deref(), to));
+                }
+                return;
             }
-        } else if let Some(shell) = TABLE.shell(&name).filter(|_| depth < MAX_DEPTH) {
-            let flag = rest.iter().position(|word| shell.flags.has(&word.to_lowercase()));
-            let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
-            match (script, &command.body) {
-                // A POSIX shell takes one word; what follows are arguments of the script. The others join them.
-                (Some([script, ..]), _) if shell.flags.has("-lc") => self.text(script, depth + 1),
-                (Some(words), _) => self.text(&words.join(" "), depth + 1),
-                (None, Some(body)) => self.text(body, depth + 1),
-                (None, None) => {}
+            Some((_, shell)) if shell.files == Operands::Shell && depth < MAX_DEPTH => {
+                let flag = rest.iter().position(|word| shell.texts.has(&word.to_lowercase()));
+                let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
+                return match (script, &command.body) {
+                    // A POSIX shell takes one word; what follows are arguments of the script. The others join them.
+                    (Some([script, ..]), _) if shell.texts.has("-lc") => self.text(script, depth + 1),
+                    (Some(words), _) => self.text(&words.join(" "), depth + 1),
+                    (None, Some(body)) => self.text(body, depth + 1),
+                    (None, None) => {}
+                };
             }
-        } else {
-            let (before, outside) = (self.files.len(), self.folder.clone());
-            let (name, rest) = with_subcommand(name, rest, &mut self.folder);
-            match TABLE.program(&name) {
-                Some((at, program)) => self.run(program, at, rest, command),
-                None => self.here(command),
-            }
-            self.folder = outside;
-            self.piped = self.piped.max(self.files.len() - before);
+            Some((at, program)) => self.run(program, at, rest, command),
+            None => self.here(command),
         }
+        self.folder = outside;
+        self.piped = self.piped.max(self.files.len() - before);
     }
 
     fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
@@ -130,6 +130,9 @@ impl Reader {
                 let inline = words.iter().position(|word| program.texts.has(word));
                 let inline = inline.and_then(|at| words.get(at + 1)).copied();
                 script::files(command.body.as_deref().or(inline).unwrap_or_default(), folder)
+            }
+            Operands::Command | Operands::Shell | Operands::Folder | Operands::Echo => {
+                return self.here(command);
             }
         };
         let writes = matches!(program.files, Operands::Write | Operands::Patch | Operands::Script);
@@ -296,14 +299,14 @@ fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
             words = rest;
         } else if first.starts_with('$') && rest.first() == Some(&"=") {
             words = rest.get(1..).unwrap_or_default();
-        } else if let Some(prefix) = TABLE.prefix(&name_of(first)) {
+        } else {
+            let program = TABLE.program(&name_of(first)).map(|(_, program)| program);
+            let Some(prefix) = program.filter(|of| of.files == Operands::Command) else { return words };
             let mut at = 0;
             while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
                 at += 1 + usize::from(prefix.values.has(word));
             }
             words = rest.get(at + prefix.skip..).unwrap_or_default();
-        } else {
-            return words;
         }
     }
 }
@@ -353,7 +356,8 @@ fn is_name(word: &str) -> bool {
 /// The text that `echo` and `printf` write, where they are redirected.
 fn said(command: &Command) -> Option<String> {
     let (first, rest) = command.words.split_first()?;
-    TABLE.echoes.has(&first.to_lowercase()).then(|| rest.join(" ").replace("\\n", "\n"))
+    let program = TABLE.program(&first.to_lowercase()).map(|(_, program)| program.files);
+    (program == Some(Operands::Echo)).then(|| rest.join(" ").replace("\\n", "\n"))
 }
 
 fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {
