@@ -91,11 +91,11 @@ export declare function countText(text: string, encoding?: number | undefined | 
 /** Returns the tokens of a string if they are at most `limit`. Stops counting beyond it. */
 export declare function countWithin(text: string, limit: number, encoding?: number | undefined | null): number | null
 
-/** Returns the text of the first `count` tokens of an array. Bytes that are not UTF-8 become U+FFFD. */
-export declare function decode(tokens: Uint32Array, count: number, encoding: number): string
-
-/** Returns the bytes of the first `count` tokens as a Latin-1 string. */
-export declare function decodeBytes(tokens: Uint32Array, count: number, encoding: number): string
+/**
+ * Returns the text of the first `count` tokens of an array: bytes that are not UTF-8 become U+FFFD. With `is_bytes` each byte
+ * is a character, as in Latin-1.
+ */
+export declare function decode(tokens: Uint32Array, count: number, encoding: number, isBytes?: boolean | undefined | null): string
 
 /**
  * Writes the tokens of a string to `tokens`, or nothing if they do not fit. Returns their number. `with_special`: a loaded

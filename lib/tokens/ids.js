@@ -113,7 +113,7 @@ function keepTexts({ ids, count }, encoding) {
 
 /** Returns the bytes of tokens. */
 function bytesOf({ ids, count }, encoding) {
-  return Buffer.from(native().decodeBytes(ids, count, numberOf(encoding)), "latin1");
+  return Buffer.from(native().decode(ids, count, numberOf(encoding), true), "latin1");
 }
 
 module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts };

@@ -56,48 +56,30 @@ pub fn encode(
     })
 }
 
-/// Returns the text of the first `count` tokens of an array. Bytes that are not UTF-8 become U+FFFD.
+/// Returns the text of the first `count` tokens of an array: bytes that are not UTF-8 become U+FFFD. With `is_bytes` each byte
+/// is a character, as in Latin-1.
 #[napi]
 pub fn decode<'env>(
     env: &'env Env,
     tokens: Uint32ArraySlice<'_>,
     count: u32,
     encoding: f64,
+    is_bytes: Option<bool>,
 ) -> Result<JsString<'env>> {
     guarded(|| {
-        decode_with(&tokens, count, encoding, |bytes| {
-            if bytes.is_ascii() {
+        let tokens =
+            tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
+        let decoded = tokenizer(Some(encoding))?.decode_with(tokens, |bytes| {
+            if is_bytes == Some(true) || bytes.is_ascii() {
                 env.create_string_latin1(bytes)
             } else {
                 // As UTF-16: Node takes twice as long to turn UTF-8 into it.
                 let units: Vec<u16> = String::from_utf8_lossy(bytes).encode_utf16().collect();
                 env.create_string_utf16(units)
             }
-        })
+        });
+        Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
     })
-}
-
-/// Returns the bytes of the first `count` tokens as a Latin-1 string.
-#[napi]
-pub fn decode_bytes<'env>(
-    env: &'env Env,
-    tokens: Uint32ArraySlice<'_>,
-    count: u32,
-    encoding: f64,
-) -> Result<JsString<'env>> {
-    guarded(|| decode_with(&tokens, count, encoding, |bytes| env.create_string_latin1(bytes)))
-}
-
-/// The result of `make` for the bytes of the first `count` tokens.
-fn decode_with<'env>(
-    tokens: &[u32],
-    count: u32,
-    encoding: f64,
-    make: impl FnOnce(&[u8]) -> napi::Result<JsString<'env>>,
-) -> Result<JsString<'env>> {
-    let tokens = tokens.get(..count as usize).ok_or_else(|| Failure::invalid("the array is too short"))?;
-    let decoded = tokenizer(Some(encoding))?.decode_with(tokens, make);
-    Ok(decoded.map_err(|error| Failure::invalid(error.to_string()))??)
 }
 
 /// The encoding of a number; cl100k_base by default.
