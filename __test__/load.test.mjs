@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -75,6 +75,23 @@ test("every path declares what it exports", () => {
       .filter(isValue)
       .map(({ name }) => name);
     assert.deepEqual(Object.keys(require(join("..", file))).toSorted(), declared.toSorted(), path);
+  }
+});
+
+test("projects that resolve modules as Node 10 did find every entry's types, though they know nothing of `exports`", () => {
+  const { exports } = require("../package.json");
+  const real = (file) => file.replace("/app/node_modules/pi-strata/", ROOT);
+  const host = {
+    fileExists: (file) => ts.sys.fileExists(real(file)),
+    readFile: (file) => ts.sys.readFile(real(file)),
+  };
+  const options = { moduleResolution: ts.ModuleResolutionKind.Node10, module: ts.ModuleKind.CommonJS };
+  const typed = Object.entries(exports).filter(([, { types }]) => types?.endsWith(".d.ts"));
+  assert.ok(typed.length >= 7);
+  for (const [entry, { types }] of typed) {
+    const name = `pi-strata${entry.slice(1)}`.replace("*", "o200k_base");
+    const { resolvedModule } = ts.resolveModuleName(name, "/app/index.ts", options, host);
+    assert.equal(resolve(real(resolvedModule?.resolvedFileName ?? name)), join(ROOT, types), name);
   }
 });
 
