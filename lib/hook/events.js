@@ -85,6 +85,12 @@ class Reporter {
     return event;
   }
 
+  /** Reports a failure of the host's own code or database, with its code, its message and its cause. */
+  failedAt(type, error, details) {
+    const { code = "ERR_INTERNAL", message = error } = error ?? {};
+    this.warn({ type, code: String(code), message: String(message), cause: error, ...details });
+  }
+
   windowUnknown(contextWindow, cause) {
     const message = `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`;
     this.#emitOnce("contextWindow", { type: "contextWindowUnknown", contextWindow, message });

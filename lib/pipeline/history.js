@@ -2,9 +2,9 @@
 // or alters that table. It creates a missing table of events.
 "use strict";
 
+const { Reporter } = require("../hook/events.js");
 const { anything, checkOptions, count, handler, show } = require("../options.js");
 const { DatabaseError } = require("../sessions/database_errors.js");
-const { Notices } = require("../sessions/notices.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
 const { isPlain, sessionFields, storable } = require("../shapes/text.js");
@@ -48,7 +48,7 @@ class StoredHistory {
     this.#owner = owner;
     this.#database = database;
     this.#names = { history, events };
-    this.#notices = new Notices(owner, onEvent);
+    this.#notices = new Reporter(onEvent, owner);
   }
 
   async getHistory(chatId, limit) {
@@ -89,9 +89,7 @@ class StoredHistory {
     const { run, events } = this.#database;
     await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
     const columns = await this.#columnsOf("events");
-    const type = ["event_type", "type"].find((name) => columns.has(name));
-    if (type === undefined)
-      throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
+    const type = columns.has("event_type") ? "event_type" : "type";
     const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
     if (columns.has("chat_id"))
       values.chat_id = chatId === undefined ? null : this.#chat("recordCompression", chatId);

@@ -1,8 +1,8 @@
 // `pi-strata/pipeline`: a provider, a compressor and an assembler, one after the other; each can be the host's own.
 "use strict";
 
+const { Reporter } = require("../hook/events.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
-const { Notices } = require("../sessions/notices.js");
 const { isMedia } = require("../shapes/openai_messages.js");
 const { answeredId, callsIn, isResult, wholeChars } = require("../shapes/text.js");
 const { PostgresProvider, SqliteProvider } = require("./history.js");
@@ -101,7 +101,7 @@ class Pipeline {
     const { maxMessages } = checked.compressor;
     checked.historyLimit ??= (count.accepts(maxMessages) ? maxMessages : MAX_MESSAGES) + HISTORY_MARGIN;
     this.#options = checked;
-    this.#notices = new Notices("Pipeline", checked.onEvent);
+    this.#notices = new Reporter(checked.onEvent, "Pipeline");
   }
 
   /** Resolves with the request for a chat's newest message. */

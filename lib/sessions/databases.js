@@ -3,7 +3,6 @@
 "use strict";
 
 const { SqliteHandle } = require("./sqlite.js");
-const { finishLater, finishNow } = require("./steps.js");
 const { SqlStore, checkTables, makeTables } = require("./store.js");
 
 /** Key of the advisory lock for creating tables: "strata" in ASCII. */
@@ -11,6 +10,22 @@ const LOCK = 0x737472617461;
 
 const ignore = () => {};
 const isTableMissing = ({ code }) => code === "ERR_DATABASE_NO_TABLE";
+
+const itself = (step) => step;
+
+/** Runs a generator to the end at once. */
+function finishNow(steps, answer = itself) {
+  let step = steps.next();
+  while (!step.done) step = steps.next(answer(step.value));
+  return step.value;
+}
+
+/** Runs a generator to the end and awaits each answer. */
+async function finishLater(steps, answer = itself) {
+  let step = steps.next();
+  while (!step.done) step = steps.next(await answer(step.value));
+  return step.value;
+}
 
 /** The methods of a store. A subclass has `read(key, ask)` and `write(key, ask)`; `ask(store)` calls a method of a SQL store. */
 class Database {
@@ -31,9 +46,8 @@ class Database {
   }
 
   clear(key) {
-    // A repetition after a broken connection would delete newer messages, too.
-    const isRepeatable = false;
-    return this.write(key, (store) => store.clear(key), isRepeatable);
+    // Not repeatable: after a broken connection a second one would delete newer messages, too.
+    return this.write(key, (store) => store.clear(key), false);
   }
 }
 
@@ -128,4 +142,4 @@ class PostgresDatabase extends Database {
 
 const finishWith = (query, steps) => finishLater(steps, ([sql, values]) => query(sql, values));
 
-module.exports = { PostgresDatabase, SqliteDatabase };
+module.exports = { PostgresDatabase, SqliteDatabase, finishLater, finishNow };

@@ -2,16 +2,15 @@
 // written once: ContextManager runs them at once, a shared manager awaits each step.
 "use strict";
 
+const { Reporter } = require("../hook/events.js");
 const { countTokens } = require("../tools/count.js");
 const rules = require("../options.js");
 const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
-const { PostgresDatabase, SqliteDatabase } = require("./databases.js");
+const { PostgresDatabase, SqliteDatabase, finishLater, finishNow } = require("./databases.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
-const { Notices } = require("./notices.js");
 const { PostgresPool } = require("./postgres.js");
-const { finishLater, finishNow } = require("./steps.js");
 const { MemoryStore } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
@@ -128,7 +127,7 @@ class Manager {
 
   /** `finish` runs a generator at once or awaits its steps. `contextOf(sessionId, session, read, set)` returns a context. */
   constructor(owner, options, { finish, databaseOf, contextOf }) {
-    const notices = new Notices(owner, options.onEvent);
+    const notices = new Reporter(options.onEvent, owner);
     const database = databaseOf(lostRows(notices));
     /** Running compressions by session. */
     const compressing = new Map();

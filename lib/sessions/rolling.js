@@ -4,10 +4,10 @@
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
+const { Reporter } = require("../hook/events.js");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
-const { Notices } = require("./notices.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
@@ -57,7 +57,7 @@ class RollingMemory {
       const { allowed } = OPTIONS.contextWindow[1];
       throw new TypeError(`RollingMemory: option contextWindow is missing; it must be ${allowed}`);
     }
-    this.#notices = new Notices("RollingMemory", this.#options.onEvent);
+    this.#notices = new Reporter(this.#options.onEvent, "RollingMemory");
     this.#remember(this.#options.history.map(({ q, a }) => ({ q, a })));
   }
 
