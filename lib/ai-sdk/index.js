@@ -5,8 +5,7 @@ const { Reporter } = require("../hook/events.js");
 const { createTransformContext } = require("../hook/hook.js");
 const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
-const { Origins } = require("../shapes/origins.js");
-const { Shapes } = require("../shapes/index.js");
+const { Origins, Shapes } = require("../shapes/index.js");
 
 /** pi's name of a wire protocol, by the provider's name in the AI SDK. */
 const APIS = [

@@ -4,8 +4,7 @@
 
 const { createTransformContext } = require("../hook/hook.js");
 const { getContextWindow } = require("../hook/options.js");
-const { Shapes } = require("../shapes/index.js");
-const { Origins } = require("../shapes/origins.js");
+const { Origins, Shapes } = require("../shapes/index.js");
 const { pi } = require("../shapes/shapes.js");
 
 const ID = "pi-strata";

@@ -1,4 +1,4 @@
-// Converts messages of other stacks to pi's and back, each by its shape.
+// Converts messages of other stacks to pi's and back, each by its shape, and finds the unedited list of an edited one.
 "use strict";
 
 const { SOURCE } = require("./parts.js");
@@ -112,4 +112,30 @@ class Shapes {
   }
 }
 
-module.exports = { Shapes };
+/**
+ * Finds the unedited list behind an edited one. Some hosts continue from the edited list: the AI SDK from version 7 on, OpenClaw
+ * within a turn. The hook must see the whole conversation.
+ */
+class Origins {
+  /** Maps the last message of an edited list to that list and the unedited one. */
+  #known = new WeakMap();
+
+  /** Replaces the edited list at the start of `messages` by the unedited one. Returns `messages` itself if there is none. */
+  of(messages) {
+    for (let end = messages.length; end > 0; end -= 1) {
+      const { edited, whole } = this.#known.get(messages[end - 1]) ?? {};
+      if (edited?.length === end && edited.every((message, i) => message === messages[i])) {
+        return whole.concat(messages.slice(end));
+      }
+    }
+    return messages;
+  }
+
+  /** Remembers the unedited list of `edited`. */
+  keep(edited, whole) {
+    if (edited.length > 0) this.#known.set(edited.at(-1), { edited: edited.slice(), whole });
+    return edited;
+  }
+}
+
+module.exports = { Origins, Shapes };
