@@ -33,38 +33,34 @@ export const replay = {
   own: { every: wholeNumber, html: text, price },
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: named, json }) {
-    const page = html === undefined ? undefined : await reports.openReport(html);
-    try {
-      const { path, session, told } = await load(positionals);
-      const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
-      const [prices, estimates] = [pricesOf(session, named, hook.cache), estimatesOf(session, hook)];
-      const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
-      const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
-        isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
-      );
-      const print = json ? () => {} : console.log;
-      print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
-      const line = progressLine("call", json ? session.calls.length : 0);
-      const onCall = (report) => {
-        if (report.call % every === 0) print(rowOf(([, , cell]) => cell(report)));
-        line.advance();
-      };
-      const run = await reports.runOf(session, { ...setting, hook, onCall });
-      line.stop();
-      const summary = reports.summaryOf(run, setting);
-      const closing = [`\n${closingText(session, summary)}`];
-      if (page !== undefined) {
-        const others = progressLine("setting", Object.keys(reports.POLICIES).length);
-        const shown = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
-        const data = await reports.reportData({ ...shown, ...setting, session, run });
-        await page.write(await reports.reportHtml(data));
-        others.stop();
-        closing.push(`The report is in ${printable(html)}; open it in any browser.`);
-      }
-      return { document: { ...told, oddCalls, calls: run.reports, summary }, text: closing.join("\n\n") };
-    } finally {
-      await page?.discard();
+    if (html !== undefined) await reports.checkPlace(html);
+    const { path, session, told } = await load(positionals);
+    const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
+    const [prices, estimates] = [pricesOf(session, named, hook.cache), estimatesOf(session, hook)];
+    const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
+    const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
+      isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
+    );
+    const print = json ? () => {} : console.log;
+    print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
+    const line = progressLine("call", json ? session.calls.length : 0);
+    const onCall = (report) => {
+      if (report.call % every === 0) print(rowOf(([, , cell]) => cell(report)));
+      line.advance();
+    };
+    const run = await reports.runOf(session, { ...setting, hook, onCall });
+    line.stop();
+    const summary = reports.summaryOf(run, setting);
+    const closing = [`\n${closingText(session, summary)}`];
+    if (html !== undefined) {
+      const others = progressLine("setting", Object.keys(reports.POLICIES).length);
+      const shown = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
+      const data = await reports.reportData({ ...shown, ...setting, session, run });
+      await reports.writeReport(html, await reports.reportHtml(data));
+      others.stop();
+      closing.push(`The report is in ${printable(html)}; open it in any browser.`);
     }
+    return { document: { ...told, oddCalls, calls: run.reports, summary }, text: closing.join("\n\n") };
   },
 };
 

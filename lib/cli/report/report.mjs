@@ -1,7 +1,7 @@
 // One run of our hook over a recording, which the replay prints, and the page that shows it. Tokens are the provider's, estimated.
 // The page's data holds sizes, names of roles and tools, and dollars; never text of the conversation.
 
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { access, constants, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
@@ -173,26 +173,24 @@ export async function reportHtml(data) {
   return page.replace('"{{data}}"', () => json);
 }
 
-/**
- * Opens a report beside `path` before the long work for it begins: `write(text)` puts a text in the place of an earlier report,
- * `discard()` leaves that as it was.
- */
-export async function openReport(path) {
+/** Refuses a place for a report, before the long work for it begins. */
+export async function checkPlace(path) {
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(path, { code: "EISDIR" });
+  await access(dirname(path), constants.W_OK).catch((error) => refuse(path, error));
+}
+
+/** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
+export async function writeReport(path, text) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const refuse = ({ code, message }) => {
-    throw new UsageError(`Cannot write ${printable(path)}: ${REFUSALS[code] ?? message}.`);
-  };
-  if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse({ code: "EISDIR" });
-  const file = await open(beside, "w").catch(refuse);
-  return {
-    async write(text) {
-      await file.writeFile(text);
-      await file.close();
-      await rename(beside, path).catch(refuse);
-    },
-    async discard() {
-      await file.close().catch(() => {});
-      await rm(beside, { force: true });
-    },
-  };
+  try {
+    await writeFile(beside, text);
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    refuse(path, error);
+  }
+}
+
+function refuse(path, { code, message }) {
+  throw new UsageError(`Cannot write ${printable(path)}: ${REFUSALS[code] ?? message}.`);
 }
