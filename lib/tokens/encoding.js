@@ -63,12 +63,9 @@ class Encoding {
     if (isNative) return encodeText(checkText("encode", text), this.name, true);
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
     if (parts.length === 1 && typeof parts[0] === "string") return encodeText(parts[0], this.name);
-    const tokens = [];
-    for (const part of parts) {
-      if (typeof part === "number") tokens.push(part);
-      else for (const token of numbersOf(encodeText(part, this.name))) tokens.push(token);
-    }
-    return tokens;
+    return parts.flatMap((part) =>
+      typeof part === "number" ? part : numbersOf(encodeText(part, this.name)),
+    );
   }
 
   decode(tokens) {
@@ -81,16 +78,7 @@ class Encoding {
       keepTexts(ids, this.name);
       return text;
     }
-    const parts = [];
-    let start = 0;
-    for (let at = 0; at <= ids.count; at += 1) {
-      const text = at === ids.count ? "" : texts.get(ids.ids[at]);
-      if (text === undefined) continue;
-      const run = { ids: ids.ids.subarray(start, at), count: at - start };
-      parts.push(decodeIds(run, this.name), text);
-      start = at + 1;
-    }
-    return parts.join("");
+    return [...decodeAll(ids.ids.slice(0, ids.count), this.name, texts)].join("");
   }
 
   countTokens(text) {
