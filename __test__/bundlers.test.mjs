@@ -3,11 +3,10 @@
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { pack } from "../release/pack.mjs";
@@ -48,14 +47,14 @@ console.log(JSON.stringify([${PATHS.map((_, i) => `Object.keys(path${i}).length`
 const DEPENDENCY = `
 import { getEncodingNameForModel } from "js-tiktoken/lite";
 import { getEncoding } from "js-tiktoken";
+import { temporaryFolder } from "./support/temporary.mjs";
 console.log(JSON.stringify([getEncodingNameForModel("gpt-4o"), getEncoding("cl100k_base").encode("hello world")]));
 `;
 
 const bundlers = fileURLToPath(new URL("./bundlers/", import.meta.url));
 const installed = (file) => join(bundlers, "node_modules", file);
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-bundlers-"));
+const folder = temporaryFolder("bundlers");
 const app = join(folder, "app");
-after(() => rmSync(folder, { recursive: true }));
 
 /** The app with the packed packages in its node_modules. */
 before(() => {

@@ -1,16 +1,15 @@
 // The Electron example's conversation, without Electron: questions until the window is full, and on.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-chat-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("chat");
 
 // The example in a folder of its own, with this package and pi where an install would put them.
 const modules = join(folder, "node_modules");

@@ -2,19 +2,18 @@
 // what would break the addon in Electron's memory cage. Electron itself is not started here.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPackageWithOptions, listPackage, statFile } from "@electron/asar";
 import { platforms } from "../release/platforms.mjs";
 import { pageTest } from "./support/browser.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const example = fileURLToPath(new URL("../examples/electron/", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-electron-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("electron");
 
 /** Stands in for the main process: keeps what it is asked, and lets the test tell the page what happened. */
 const STAND_IN = () => {

@@ -3,9 +3,8 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, test } from "node:test";
@@ -16,6 +15,7 @@ import { piScripts } from "./coding-agent/pi.mjs";
 import { APIS } from "./support/apis.mjs";
 import { modelsFile } from "./support/models-file.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
@@ -31,8 +31,7 @@ const ECHO_MS = 5_000;
 /** The time that a screen may take to say what is waited for. */
 const PATIENCE_MS = 60_000;
 
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-terminal-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("terminal");
 
 /**
  * A server whose model runs a command with a result of `lines` lines, `calls` times a prompt, and then says so. Its `models`

@@ -2,10 +2,9 @@
 // was cut can be read back after a restart, on another branch and after a compaction, and pi summarises what the model saw.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { scriptedModel } from "../examples/scripted/model.mjs";
@@ -14,10 +13,10 @@ import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-versions-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("versions");
 process.env.PI_CODING_AGENT_DIR = folder;
 process.env.LC_ALL = "C";
 

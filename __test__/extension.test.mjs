@@ -3,18 +3,17 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-extension-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("extension");
 mkdirSync(join(folder, ".pi"));
 
 const installed = { additionalExtensionPaths: [PACKAGE] };

@@ -2,15 +2,14 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-large-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("large");
 
 const RESULTS = 100;
 const RESULT_BYTES = 1_000_000;

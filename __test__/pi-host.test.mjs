@@ -2,18 +2,17 @@
 // the first call on, and what the catalogue or the user got wrong costs one clear line.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { ledger } from "pi-strata/ledger";
 import { countTokens, validate } from "../index.js";
 import { createExtension, shrink } from "../pi-extension/index.mjs";
 import { termsOf } from "../pi-extension/model.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-host-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("host");
 process.env.PI_CODING_AGENT_DIR = folder;
 process.env.LC_ALL = "C";
 

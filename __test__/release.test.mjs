@@ -4,19 +4,18 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { inspect } from "../release/inspect.mjs";
 import { pack } from "../release/pack.mjs";
 import { platforms } from "../release/platforms.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-release-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("release");
 const artifacts = join(folder, "native");
 const packed = join(folder, "packed");
 const names = platforms().map(({ name }) => name);

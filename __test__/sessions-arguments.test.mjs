@@ -1,15 +1,9 @@
 // What hosts hand over by mistake is named, whichever door it comes to; and what they hand over rightly comes back the same.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import * as pipeline from "pi-strata/pipeline";
 import * as sessions from "pi-strata/sessions";
 import { open } from "./support/sqlite.mjs";
-
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-arguments-"));
-after(() => rmSync(folder, { recursive: true }));
 
 const ODD = [
   undefined,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
@@ -13,7 +13,7 @@ import { contents, filesOfTest } from "./support/session-files.mjs";
 import { KIND, open } from "./support/sqlite.mjs";
 
 const WRITER = fileURLToPath(new URL("support/session-writer.mjs", import.meta.url));
-const { folder, newFile } = filesOfTest(after);
+const { folder, newFile } = filesOfTest();
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 
 /** A manager over a new handle of a file, and the events it told. */

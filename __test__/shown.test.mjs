@@ -4,10 +4,10 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { basename, join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
@@ -15,11 +15,11 @@ import { createExtension } from "../pi-extension/index.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { FakePi } from "./support/fake-pi.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const MORE = join(homedir(), ".cache/strata-sessions");
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-shown-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("shown");
 
 const more = existsSync(MORE)
   ? readdirSync(MORE, { recursive: true }).flatMap((name) =>

@@ -3,25 +3,16 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { nodeBinary } from "./support/nodes.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const path = (name) => join(ROOT, "__test__", name);
-const base = mkdtempSync(join(tmpdir(), "pi-strata-snippets-"));
-after(() => rmSync(base, { recursive: true }));
+const base = temporaryFolder("snippets");
 
 /** Where the packages of each pi are. */
 const PIS = {

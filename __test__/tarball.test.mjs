@@ -4,16 +4,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { figures } from "../release/figures.mjs";
 import { budgetOf, inspect } from "../release/inspect.mjs";
 import { pack } from "../release/pack.mjs";
 import { GLIBC_FLOOR, platforms } from "../release/platforms.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
 import { startRegistry } from "./support/registry.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 /** What a user does first: the hook over a long tool result, a count, each other door once. Prints what came out. */
 const USE = `
@@ -54,7 +54,7 @@ function imports(line) {
   return [...Object.entries(PATHS).map(([name, path]) => line(name, `pi-strata${path}`)), USE].join("\n");
 }
 
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-tarball-"));
+const folder = temporaryFolder("tarball");
 const packed = join(folder, "packed");
 const app = join(folder, "app");
 let platformNames;
@@ -78,7 +78,6 @@ before(async () => {
     registry.stop();
   }
 });
-after(() => rmSync(folder, { recursive: true }));
 
 test("the guard finds nothing wrong, and says what it skips: a newer glibc, a build with its symbols", (t) => {
   const { problems, skipped, tarballs } = inspect(packed, { isPartial: true });

@@ -4,18 +4,17 @@
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import strata from "../index.js";
 import { sessionWithTools } from "./support/session.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const ENTRY = fileURLToPath(new URL("../index.js", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pi-strata-workers-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("workers");
 
 const OPTIONS = { schedule: "everyCall", contextWindow: 20_000 };
 const messages = sessionWithTools(40);

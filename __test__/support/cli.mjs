@@ -1,15 +1,13 @@
 // The command line as a user runs it: a process of its own, and files in a folder that is gone after the tests.
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after } from "node:test";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "./temporary.mjs";
 
 export const CLI = fileURLToPath(new URL("../../bin/pi-strata.js", import.meta.url));
-export const folder = mkdtempSync(join(tmpdir(), "pi-strata-cli-"));
-after(() => rmSync(folder, { recursive: true }));
+export const folder = temporaryFolder("cli");
 
 export function run(args, input = "", options = {}) {
   return spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", input, ...options });

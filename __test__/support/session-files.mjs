@@ -1,13 +1,11 @@
 // Shared by the tests of sessions: files that go with the test, and contents out.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryFolder } from "./temporary.mjs";
 
 /** A folder that goes when the test does, and names of new files in it. */
-export function filesOfTest(after) {
-  const folder = mkdtempSync(join(tmpdir(), "pi-strata-"));
-  after(() => rmSync(folder, { recursive: true }));
+export function filesOfTest() {
+  const folder = temporaryFolder("sessions");
   let files = 0;
   return { folder, newFile: () => join(folder, `${++files}.db`) };
 }
