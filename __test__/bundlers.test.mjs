@@ -10,6 +10,7 @@ import { before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { pack } from "../release/pack.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const APP = `
 import { countTokens, createTransformContext, status } from "pi-strata";
@@ -47,7 +48,6 @@ console.log(JSON.stringify([${PATHS.map((_, i) => `Object.keys(path${i}).length`
 const DEPENDENCY = `
 import { getEncodingNameForModel } from "js-tiktoken/lite";
 import { getEncoding } from "js-tiktoken";
-import { temporaryFolder } from "./support/temporary.mjs";
 console.log(JSON.stringify([getEncodingNameForModel("gpt-4o"), getEncoding("cl100k_base").encode("hello world")]));
 `;
 

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFil
 import { join } from "node:path";
 import { test } from "node:test";
 import { CLI, documentOf, fileOf, folder, run } from "./support/cli.mjs";
+import * as made from "./support/messages.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 
@@ -131,25 +132,12 @@ function billed(calls) {
     const timestamp = 1e12 + 60_000 * (call + 1);
     const [cacheRead, cacheWrite] = call === 0 ? [0, prompt] : [prompt - 4000, 4000];
     const usage = { input: 0, output: 9, cacheRead, cacheWrite };
-    const block = { type: "toolCall", id: `c${call}`, name: "read", arguments: { path: `f${call}` } };
-    messages.push({
-      role: "assistant",
-      api: "anthropic-messages",
-      provider: "anthropic",
-      model: "claude-x",
-      content: [block],
-      usage,
-      stopReason: "toolUse",
-      timestamp,
-    });
-    messages.push({
-      role: "toolResult",
-      toolCallId: `c${call}`,
-      toolName: "read",
-      content: [{ type: "text", text: `line of file ${call}\n`.repeat(800) }],
-      isError: false,
-      timestamp: timestamp + 1000,
-    });
+    const block = made.call(`c${call}`, { arguments: { path: `f${call}` } });
+    const text = `line of file ${call}\n`.repeat(800);
+    messages.push(
+      made.answer([block], { model: "claude-x", usage, stopReason: "toolUse", timestamp }),
+      made.result(`c${call}`, text, { timestamp: timestamp + 1000 }),
+    );
     prompt += 4000;
   }
   return messages;

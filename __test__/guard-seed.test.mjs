@@ -13,6 +13,7 @@ import {
   truncateToolResult,
 } from "pi-strata/guard";
 import strata from "../index.js";
+import { answer, custom, result } from "./support/messages.mjs";
 
 const { countTokens } = strata;
 const LONG = "a line of a log\n".repeat(4_000);
@@ -285,19 +286,7 @@ test("a file counts without its bytes, whatever its field is called", () => {
 });
 
 test("results of parallel calls, and what stands between a call and its result, go together", () => {
-  const call = (id) => ({ type: "toolCall", id, name: "read", arguments: {} });
-  const result = (toolCallId) => ({
-    role: "toolResult",
-    toolCallId,
-    content: [{ type: "text", text: WORDS }],
-  });
-  const stranger = { role: "custom", content: "a note" };
-  const group = (id) => [
-    { role: "assistant", content: [call(`${id}a`), call(`${id}b`)] },
-    result(`${id}a`),
-    stranger,
-    result(`${id}b`),
-  ];
+  const group = (id) => [answer(`:${id}a ${id}b`), result(`${id}a`, WORDS), custom, result(`${id}b`, WORDS)];
   const messages = [{ role: "user", content: "q" }, ...group(1), ...group(2), ...group(3)];
   const { messages: kept } = guardContext(messages, { contextWindow: 13_000, reserveTokens: 0 });
   assert.deepEqual(kept, [messages[0], ...messages.slice(5)]);

@@ -14,6 +14,7 @@ import { createScriptedModel, scriptedModel } from "../examples/scripted/model.m
 import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
+import { agentSession } from "./support/agent-session.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
 
@@ -250,24 +251,9 @@ test("it does not keep the process alive, not even with a page open", async () =
 });
 
 const long = "a line of a result\n".repeat(90);
-const conversation = (calls) => [
-  { role: "user", content: "go", timestamp: 0 },
-  ...Array.from({ length: calls }, (_, i) => [
-    {
-      role: "assistant",
-      content: [{ type: "toolCall", id: `c${i}`, name: "read", arguments: {} }],
-      usage: { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 },
-      timestamp: 2 * i + 1,
-    },
-    {
-      role: "toolResult",
-      toolCallId: `c${i}`,
-      toolName: "read",
-      content: [{ type: "text", text: long }],
-      timestamp: 2 * i + 2,
-    },
-  ]).flat(),
-];
+const usage = { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 };
+const conversation = (calls) =>
+  agentSession(Array(calls).fill(["read", {}, long]), { answer: () => ({ usage }) });
 
 async function stateOf(inspector) {
   return (await fetch(new URL("state", await inspector.open()))).json();

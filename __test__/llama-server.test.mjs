@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
 import { piAis } from "./pi/versions.mjs";
+import { agentSession } from "./support/agent-session.mjs";
 
 const RECORDED = JSON.parse(readFileSync(new URL("expected/llama-server.json", import.meta.url), "utf8"));
 /** The context of the server that was recorded. */
@@ -47,31 +48,21 @@ async function sent(messages, options = {}) {
 }
 
 function reads(count) {
-  const messages = [{ role: "user", content: "Read all of it.", timestamp: 1 }];
-  for (let i = 0; i < count; i += 1) {
-    const text = Array.from({ length: 30 }, (_, n) => `line ${n} of ${i}: value ${(n * 7919) % 997}`).join(
-      "\n",
-    );
-    messages.push(
-      {
-        role: "assistant",
-        content: [{ type: "toolCall", id: `c${i}`, name: "read", arguments: { path: `${i}.txt` } }],
-        api: "openai-completions",
-        provider: "llama.cpp",
-        model: "SmolLM2-135M-Instruct.Q4_1.gguf",
-        usage: { input: Math.ceil(1.15 * countTokens(messages)), output: 20, cacheRead: 0, cacheWrite: 0 },
-        stopReason: "toolUse",
-        timestamp: 10 * i + 2,
-      },
-      {
-        role: "toolResult",
-        toolCallId: `c${i}`,
-        toolName: "read",
-        content: [{ type: "text", text }],
-        isError: false,
-        timestamp: 10 * i + 3,
-      },
-    );
+  const by = {
+    api: "openai-completions",
+    provider: "llama.cpp",
+    model: "SmolLM2-135M-Instruct.Q4_1.gguf",
+  };
+  const messages = agentSession(
+    Array.from({ length: count }, (_, i) => {
+      const lines = Array.from({ length: 30 }, (_, n) => `line ${n} of ${i}: value ${(n * 7919) % 997}`);
+      return ["read", { path: `${i}.txt` }, lines.join("\n")];
+    }),
+    { ask: "Read all of it.", answer: () => by },
+  );
+  for (const [at, message] of messages.entries()) {
+    const input = Math.ceil(1.15 * countTokens(messages.slice(0, at)));
+    if (message.role === "assistant") message.usage = { input, output: 20, cacheRead: 0, cacheWrite: 0 };
   }
   return messages;
 }
@@ -99,7 +90,7 @@ test("the size that a refusal names is what the next request fits in", async () 
   const messages = reads(14);
   const before = await sent(messages);
   assert.ok(before.transformed.tokensAfter > CONTEXT, `${before.transformed.tokensAfter}`);
-  const { list, transformed } = await sent([...messages, { ...refusal, timestamp: 1_000 }]);
+  const { list, transformed } = await sent([...messages, { ...refusal, timestamp: 2e12 }]);
   assert.ok(transformed.tokensAfter <= CONTEXT, `${transformed.tokensAfter} of ${CONTEXT}`);
   assert.ok(transformed.tokensAfter >= 0.85 * CONTEXT, `${transformed.tokensAfter} of ${CONTEXT}`);
   assert.deepEqual(list[0], messages[0], "the user's text stays");
@@ -115,7 +106,7 @@ for (const [name, when] of [
     assert.match(refusal.errorMessage, /Context size has been exceeded/);
     const messages = reads(14);
     const before = await sent(messages);
-    const { list, transformed, events } = await sent([...messages, { ...refusal, timestamp: 1_000 }]);
+    const { list, transformed, events } = await sent([...messages, { ...refusal, timestamp: 2e12 }]);
     assert.ok(transformed.tokensAfter < 0.95 * before.transformed.tokensAfter, `${transformed.tokensAfter}`);
     assert.ok(transformed.tokensAfter > 0.5 * before.transformed.tokensAfter, `${transformed.tokensAfter}`);
     assert.deepEqual(list[0], messages[0], "the user's text stays");

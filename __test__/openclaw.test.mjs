@@ -13,6 +13,7 @@ import { promisify } from "node:util";
 import plugin from "pi-strata/openclaw";
 import strata from "../index.js";
 import contract from "../lib/contract.js";
+import { result } from "./support/messages.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 
@@ -119,16 +120,7 @@ class Host {
       "\n",
     );
     const block = { type: "toolCall", id, name: "exec", arguments: { command: `cat ${id}` } };
-    return [
-      this.answer([block], request),
-      this.#message({
-        role: "toolResult",
-        toolCallId: id,
-        toolName: "exec",
-        content: [{ type: "text", text }],
-        isError: false,
-      }),
-    ];
+    return [this.answer([block], request), this.#message(result(id, text, { toolName: "exec" }))];
   }
 }
 

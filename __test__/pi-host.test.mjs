@@ -10,6 +10,7 @@ import { countTokens, validate } from "../index.js";
 import { createExtension, shrink } from "../pi-extension/index.mjs";
 import { termsOf } from "../pi-extension/model.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
+import { result } from "./support/messages.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const folder = temporaryFolder("host");
@@ -45,15 +46,7 @@ async function play(pi, count, lines) {
     const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `\nshow ${i}` } };
     await pi.call({ role: "assistant", content: [call], timestamp: time });
     time += 1_000;
-    const content = [{ type: "text", text: output(i, lines) }];
-    pi.add({
-      role: "toolResult",
-      toolCallId: `c${i}`,
-      toolName: "bash",
-      content,
-      isError: false,
-      timestamp: time,
-    });
+    pi.add(result(`c${i}`, output(i, lines), { toolName: "bash", timestamp: time }));
   }
   return pi;
 }

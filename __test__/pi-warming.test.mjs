@@ -12,6 +12,7 @@ import { createExtension } from "../pi-extension/index.mjs";
 import { recordOf } from "../pi-extension/record.mjs";
 import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
+import { result } from "./support/messages.mjs";
 import { uncompacted } from "./support/recordings.mjs";
 
 /** Claude Opus 5, as pi-ai 1.5.2's catalogue has it. */
@@ -123,14 +124,7 @@ function measured(i, timestamp) {
   ).join("\n");
   return [
     { role: "assistant", content: [call], timestamp: timestamp + 1000 },
-    {
-      role: "toolResult",
-      toolCallId: `c${i}`,
-      toolName: "bash",
-      content: [{ type: "text", text }],
-      isError: false,
-      timestamp: timestamp + 9000,
-    },
+    result(`c${i}`, text, { toolName: "bash", timestamp: timestamp + 9000 }),
   ];
 }
 

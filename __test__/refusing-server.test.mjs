@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { createTransformContext } from "../index.js";
 import { piAis, piVersions } from "./pi/versions.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
+import { result } from "./support/messages.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 import { dice } from "./support/transcripts.mjs";
 
@@ -160,17 +161,8 @@ class App {
     const kept = list.slice(0, first + 1 + this.#roll(list.length - first));
     const at = kept.findLastIndex(({ role }) => role === "assistant");
     const answered = new Set(kept.slice(at + 1).map(({ toolCallId }) => toolCallId));
-    for (const toolCallId of at < 0 ? [] : callsOf(kept[at]).filter((id) => !answered.has(id))) {
-      const content = [{ type: "text", text: this.#text(120) }];
-      kept.push({
-        role: "toolResult",
-        toolCallId,
-        toolName: "read",
-        content,
-        isError: false,
-        timestamp: Date.now(),
-      });
-    }
+    for (const id of at < 0 ? [] : callsOf(kept[at]).filter((id) => !answered.has(id)))
+      kept.push(result(id, this.#text(120), { timestamp: Date.now() }));
     this.#agent.state.messages = kept;
     if (kept.at(-1).role === "assistant") return this.ask();
     return this.#agent.continue();
