@@ -15,14 +15,14 @@ export declare class Conversation {
   constructor(options: string, lessons?: Lessons | undefined | null)
   /** Another one that goes on from here. */
   fork(): Conversation
-  /** Reads messages of the next splice ahead, from its position `from` on, on a worker thread. */
+  /** Reads new messages of the next call ahead, from position `from` of them on, on a worker thread. */
   readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
-   * Changes the list by `splice` and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
+   * Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
    * What was not read ahead of the new messages crosses here. `is_told` if the last answer was applied: what it said is not
    * said again.
    */
-  plan(splice: Splice, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
+  plan(change: Change, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
   /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
@@ -74,6 +74,14 @@ export interface CallTerms {
   coldAt?: Array<number>
   /** True if messages dropped side by side are an edit each. */
   byMessage: boolean
+}
+
+/** The change of the list since the last call. */
+export interface Change {
+  /** Messages at the beginning that stay. */
+  kept: number
+  /** The position that each message behind them had; -1 for a new one. */
+  positions: Int32Array
 }
 
 /** Returns `true` if a text is Chinese, and nothing for a text without letters. */
@@ -140,17 +148,3 @@ export declare function problems(numbers: Float64Array, strings: unknown[], api?
 
 /** The special tokens of an encoding as JSON: an object of ids by text. */
 export declare function specialTokens(encoding: number): string
-
-/** The change of the list since the last call. New are first those in the place of others, then those at the end. */
-export interface Splice {
-  /** Messages that went from the end. */
-  cut: number
-  /** The first position of the others that changed. */
-  at: number
-  /** Messages that went from there. */
-  removed: number
-  /** New messages in their place. */
-  inserted: number
-  /** New messages behind all. */
-  added: number
-}

@@ -135,7 +135,7 @@ const aside = (content) => made.user(content, { timestamp: clock });
 for (const contextWindow of [32_000, 200_000]) {
   test(`nothing costs more in a window of ${contextWindow} tokens`, async (t) => {
     const plain = await played(contextWindow);
-    assert.ok(plain.batches > 2, `${plain.batches}`);
+    assert.ok(plain.batches > 1, `${plain.batches}`);
     for (const [what, more] of [
       ["a message appended to each request", { view: (list) => [...list, aside(`state ${list.length}`)] }],
       ["a side question", { aside: (hook, list) => hook([...list, aside("a title?")]) }],

@@ -2,11 +2,10 @@
 // them read, and asks for a plan; one call at a time.
 "use strict";
 
-const { NEW_MESSAGES } = require("./conversations.js");
 const { refuseForeign } = require("./foreign.js");
 const { Plan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { isAnswer, isSameMessage, isStale, sharedBeginning, valuesOf } = require("./values.js");
+const { isAnswer, isSameMessage, isStale, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
 
 /** Most that crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
 const BATCH_UNITS = 256 * 1024;
@@ -20,22 +19,21 @@ const WATCHED_NEWEST = 256;
 const WATCHED_OLDER = 64;
 /** Newest known messages that a host may have changed or taken away at once. */
 const NEWEST = 8;
+/** Newest messages of a list among which a known one is looked for: more than one call adds. */
+const NEW_MESSAGES = 64;
 
 class Conversation {
   #native;
   /** The host's way of reading messages: `{ marker, protects }`. */
   #reader;
-  /** The messages of the last call as they were read, and the values that each was read from. */
+  /** The messages of the last call and the values that each was read from. Of a host's copies those stay that were read. */
   #list = [];
   #values = [];
-  /** The edited messages by position, and the last answer: its plan and the edited list. */
+  /** The edited messages by position. */
   #made = [];
+  /** The last plan with its terms and, once it was applied, the edited list. */
   #last;
-  /** The terms of the last plan. */
-  #terms;
   #isTold = false;
-  /** True if the list of the last call holds copies of messages that were read before. */
-  #isCopied = false;
   #watchFrom = 0;
   #queue = Promise.resolve();
   /** The list of the newest call under way. */
@@ -54,11 +52,10 @@ class Conversation {
   /** Another one that goes on from here. */
   fork(isCut = false) {
     const fork = new Conversation(this.#native.fork(), this.#reader, this);
-    fork.#list = this.#list;
+    fork.#list = this.#list.slice();
     fork.#values = this.#values.slice();
     fork.#made = this.#made.slice();
     fork.#isTold = this.#isTold;
-    fork.#terms = this.#terms;
     fork.isCut = isCut;
     return fork;
   }
@@ -90,44 +87,42 @@ class Conversation {
    */
   async plan(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);
+    const { isCopied } = change;
     const last = this.#last;
-    if (!change.isChanged && last !== undefined && isEqual(terms, this.#terms)) {
-      this.#goOn(list, change);
+    if (change.isNone && last !== undefined && isEqual(terms, last.terms)) {
+      if (isCopied || last.isCopied) last.edited = undefined;
       Object.assign(last.plan, { firstChanged: undefined, isNews: undefined });
+      Object.assign(last, { isCopied });
       return last.plan;
     }
-    const fresh = list
-      .slice(change.at, change.at + change.inserted)
-      .concat(list.slice(list.length - change.added));
+    const fresh = list.slice(change.kept).filter((_, i) => change.positions[i] < 0);
     const { values, batch } = await this.#read(fresh, call);
     if (call.isCancelled) return undefined;
     const { numbers, strings } = batch;
     const answer = await call.away(
       this.#native.plan(change, numbers, strings, terms, this.#isTold, call.flag),
     );
-    this.#takeIn(change, values);
-    this.#goOn(list, change, fresh);
-    this.#terms = terms;
+    renew(this.#list, change, fresh);
+    renew(this.#values, change, values);
+    this.#made.length = Math.min(this.#made.length, change.kept);
     this.#isTold = false;
     this.#last = undefined;
     if (call.isCancelled) {
       this.#native.withdraw();
       return undefined;
     }
-    const plan = new Plan(answer);
-    this.#last = { plan, edited: undefined };
-    return plan;
+    this.#last = { plan: new Plan(answer), terms, isCopied, edited: undefined };
+    return this.#last.plan;
   }
 
   /** The edited list; `list` itself where nothing is edited. `own` is the host's marker function. */
   apply(list, plan, own) {
     const last = this.#last;
-    if (last.edited === undefined || last.isCopied || this.#isCopied) {
+    if (last.edited === undefined) {
       const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
       const edited = plan.apply(list, this.#made, { own, language: this.language }, isAsRead);
       this.#isTold = true;
       last.edited = edited === list ? null : edited;
-      last.isCopied = this.#isCopied;
     }
     // The host may do with its array as it likes.
     return last.edited === null ? list : last.edited.slice();
@@ -148,38 +143,27 @@ class Conversation {
     return this.#made[index]?.text;
   }
 
-  /** The place of its newest messages in `list`: the same objects, or copies with an answer among them. Undefined without any. */
-  leftIn(list) {
-    const left = keptIn(list, 0, this.target);
-    const { kept, end, cut } = left;
-    const isOwn = kept > 0 && this.target.at(-1 - cut) === list[end - 1];
-    return isOwn || list.slice(end - kept, end).some(isAnswer) ? { ...left, conversation: this } : undefined;
+  /** The number of messages in `list` behind this conversation's newest: the same object, or a copy of an answer. */
+  newerIn(list) {
+    const recent = list.slice(-NEW_MESSAGES);
+    for (const known of this.target.slice(-NEWEST).reverse()) {
+      const at = recent.findLastIndex((message) => isSameMessage(known, message));
+      if (at >= 0 && (recent[at] === known || isAnswer(known))) return recent.length - 1 - at;
+    }
+    return undefined;
   }
 
-  /**
-   * The splice that makes `list` of that of the last call: `cut` messages went from its end, then `removed` messages from `at` on gave
-   * way to `inserted` ones, and `added` came behind all. `shared` is what `list` shares with the list of `shared.target`.
-   */
+  /** How `list` differs from the last one: `kept` messages stay, the others stood at `positions`, new ones at -1. */
   #changeTo(list, shared) {
     const old = this.#list;
-    const { own, count, end, knownEnd } = shared?.target === old ? shared : sharedBeginning(old, list);
-    let beginning = 0;
-    while (beginning < end - count && isSameMessage(old[beginning], list[beginning])) beginning += 1;
-    if (beginning === end - count && end === knownEnd) beginning = end;
+    const same = shared?.target === old ? shared : sharedBeginning(old, list);
     const changed = this.#changedInPlace();
-    const [at, last] = [Math.min(beginning, ...changed), Math.max(-1, ...changed)];
-    let splice = { at, removed: 0, inserted: 0, cut: 0, added: list.length - old.length };
-    let isCopied =
-      count > own || old.slice(0, Math.min(at, end - count)).some((message, i) => message !== list[i]);
-    if (beginning < old.length) {
-      const { kept: same, end, cut } = keptIn(list, at, old);
-      const kept = Math.max(0, Math.min(same, old.length - cut - 1 - last));
-      for (let i = 1; i <= kept; i += 1) isCopied ||= old[old.length - cut - i] !== list[end - i];
-      const [removed, inserted] = [old.length - cut - kept - at, end - kept - at];
-      splice = { at, removed, inserted, cut, added: list.length - end };
-    } else if (last >= at) splice = { ...splice, removed: last + 1 - at, inserted: last + 1 - at };
-    const isChanged = splice.removed + splice.inserted + splice.cut + splice.added > 0;
-    return { ...splice, isChanged, isCopied };
+    const known = changed.length === 0 ? old : old.map((of, i) => (changed.includes(i) ? undefined : of));
+    const kept = Math.min(same.kept, ...changed);
+    const positions = positionsIn(known, list, kept);
+    const isCopy = (place, i) => place >= 0 && !Object.is(old[place], list[kept + i]);
+    const isCopied = same.isCopied || positions.some(isCopy);
+    return { kept, positions, isNone: kept === list.length && kept === old.length, isCopied };
   }
 
   /** True if the host changed the message at `index` in place since it was read. */
@@ -197,21 +181,6 @@ class Conversation {
     const edited = this.#last?.plan.edited.filter((index) => index < newest) ?? [];
     const looked = [...range(older, this.#watchFrom), ...edited, ...range(newest, length)];
     return looked.filter((index) => this.#isChanged(index));
-  }
-
-  /** Takes in the values of the new messages of a change. */
-  #takeIn(change, values) {
-    const { at, removed, inserted, cut } = change;
-    // Of a long list that is only added to nothing is copied.
-    if (removed + inserted + cut === 0) for (const of of values) this.#values.push(of);
-    else this.#values = spliced(this.#values, change, values);
-    this.#made.length = Math.min(this.#made.length, removed + inserted > 0 ? at : this.#list.length - cut);
-  }
-
-  /** Goes on with `list`; of copies those stay that were read. */
-  #goOn(list, change, fresh = []) {
-    this.#list = change.isCopied ? spliced(this.#list, change, fresh) : list;
-    this.#isCopied = change.isCopied;
   }
 
   /**
@@ -246,25 +215,14 @@ class Conversation {
   }
 }
 
-/** The number of messages of `old` from `first` on that stand in `list` side by side up to `end`, where `old` has `cut` more. */
-function keptIn(list, first, old) {
-  for (let cut = 0; cut < Math.min(NEWEST, old.length - first); cut += 1) {
-    for (let end = list.length; end > Math.max(first, list.length - NEW_MESSAGES); end -= 1) {
-      const most = Math.min(old.length - cut, end) - first;
-      let kept = 0;
-      while (kept < most && isSameMessage(old[old.length - cut - 1 - kept], list[end - 1 - kept])) kept += 1;
-      if (kept > 0) return { kept, end, cut };
-    }
-  }
-  return { kept: 0, end: list.length, cut: 0 };
-}
-
 const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);
 
-/** `list` as a splice leaves it. */
-function spliced(list, { at, removed, inserted, cut }, fresh) {
-  const [before, behind] = [list.slice(0, at), list.slice(at + removed, list.length - cut)];
-  return before.concat(fresh.slice(0, inserted), behind, fresh.slice(inserted));
+/** Brings a list that goes with the messages to the next ones; `fresh` is of the new ones. */
+function renew(known, { kept, positions }, fresh) {
+  const newer = fresh.values();
+  const rest = Array.from(positions, (place) => (place < 0 ? newer.next().value : known[place]));
+  known.length = kept;
+  for (const one of rest) known.push(one);
 }
 
 /** Lists of times only grow, so comparing the last element is enough. */

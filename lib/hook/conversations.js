@@ -34,9 +34,9 @@ class Conversations {
       .map((one) => sharedWith(one, list))
       .reduce((best, next) => (isBetter(next, best, list) ? next : best), NOTHING);
     if (conversation === undefined) {
-      // Of several branches it is the one with the fewest messages less.
-      const left = alive.flatMap((one) => one.leftIn(list) ?? []).sort(byFewestNew);
-      const next = left[0]?.conversation ?? this.#compacted(list);
+      const newer = alive.map((one) => one.newerIn(list) ?? Number.POSITIVE_INFINITY);
+      const least = Math.min(...newer);
+      const next = Number.isFinite(least) ? alive[newer.indexOf(least)] : this.#compacted(list);
       return next && { conversation: next, isCut: true };
     }
     this.#cut = this.#cut.filter((one) => one !== conversation);
@@ -96,8 +96,6 @@ function newestIn(list) {
   return list.findLast((message) => typeof message === "object" && message !== null);
 }
 
-const byFewestNew = (one, other) => other.end - one.end || one.cut - other.cut || other.kept - one.kept;
-
 const NOTHING = { own: 0, count: 0 };
 
 /** The beginning that `list` shares with a conversation. */
@@ -121,4 +119,4 @@ function leavesAnswer({ target, knownEnd }, list) {
   return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
 }
 
-module.exports = { Conversations, NEW_MESSAGES };
+module.exports = { Conversations };

@@ -78,8 +78,8 @@ class Hook {
   async run(messages, call = new Call(), byMessage = false, report = () => {}) {
     if (!Array.isArray(messages)) throw new InputError("messages must be an array");
     const terms = this.#terms(byMessage);
-    // The host pushes into the live array while this call waits.
-    const list = messages.slice();
+    // The host pushes into the live array while this call waits. Holes become undefined.
+    const list = [...messages];
     const found = this.#conversations.find(list);
     const { next = this.#newConversation(list), isFork } = this.#continued(list, found);
     const conversation = isFork ? await next.turn(() => next.fork(found.isCut)) : next;
@@ -150,8 +150,8 @@ class Hook {
   /** The host's word on its model at this call. Of its cache, what it does not say is learned. */
   #terms(byMessage) {
     const { overheadTokens, maxPromptTokens, warmedAt, coldAt, cache } = this.options;
-    const { read, write, ttlSeconds } = completeCache(asked(cache, record)) ?? {};
     const isAsked = typeof cache === "function";
+    const { read, write, ttlSeconds } = (isAsked && completeCache(asked(cache, record))) || {};
     return {
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),

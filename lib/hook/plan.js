@@ -45,33 +45,25 @@ class Plan {
    * `isAsRead(index)` stays, for its edit is about other content.
    */
   apply(messages, made, writer, isAsRead) {
-    const [request, places] = [[], []];
-    const undone = new Set();
-    let from = 0;
-    const keepTo = (index) => {
-      for (; from < index; from += 1) places[request.push(messages[from]) - 1] = from;
-    };
-    this.edited = [];
-    for (const edit of this.edits) {
-      const { index, action, count } = edit;
-      if (action === "moveAfter") continue;
-      const isMade = action === "drop" || isMadeOf(messages[index], edit, made, writer, isAsRead);
-      if (!isMade) {
-        undone.add(edit);
-        continue;
-      }
-      keepTo(index);
-      from += count;
-      if (action === "drop") continue;
-      places[request.push(made[index].copy) - 1] = index;
-      this.edited.push(index);
+    const isMade = (edit) => isWhole(edit) || isMadeOf(messages[edit.index], edit, made, writer, isAsRead);
+    this.edits = this.edits.filter(isMade);
+    if (this.edits.length === 0) return messages;
+    const sent = messages.slice();
+    for (const { index, action, count } of this.edits) {
+      if (action === "drop") sent.fill(DROPPED, index, index + count);
     }
-    if (undone.size > 0) this.edits = this.edits.filter((edit) => !undone.has(edit));
-    if (from === 0 && this.#order.length === 0) return messages;
-    keepTo(messages.length);
-    return this.#order.length === 0 ? request : inOrder(this.#order, places, request);
+    this.edited = this.edits.filter((edit) => !isWhole(edit)).map(({ index }) => index);
+    for (const index of this.edited) sent[index] = made[index].copy;
+    const ordered = this.#order.length === 0 ? sent : this.#order.map((index) => sent[index]);
+    return ordered.filter((message) => message !== DROPPED);
   }
 }
+
+/** Stands in a request where a message is left out. */
+const DROPPED = Symbol("dropped");
+
+/** True of an edit that leaves its message, or all of it out. */
+const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
 
 /** Numbers from `from` on, by their names; undefined where there is none. */
 function named(names, numbers, from) {
@@ -110,13 +102,6 @@ function readEdits(numbers, texts, forms, length) {
   return edits;
 }
 
-/** The messages of a request, which stood at `places`, in this order of all messages. */
-function inOrder(order, places, request) {
-  const rank = new Map(order.map((index, at) => [index, at]));
-  const ranked = places.map((index, i) => [rank.get(index), request[i]]);
-  return ranked.sort(([one], [other]) => one - other).map(([, message]) => message);
-}
-
 /** Makes the edited message, unless that was made before; whether there is one. */
 function isMadeOf(message, edit, made, writer, isAsRead) {
   const known = edit.isNew ? undefined : made[edit.index];
@@ -126,6 +111,7 @@ function isMadeOf(message, edit, made, writer, isAsRead) {
   const content = contentOf(message, edit, text, writer.language);
   const copy = content === message.content ? message : withContent(message, content);
   made[edit.index] = { of: message, copy, text };
+  edit.isNew = false;
   return true;
 }
 

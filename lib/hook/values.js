@@ -1,5 +1,5 @@
-// The very values that the facts of a message were read from, to tell whether its host changed it in place since; and
-// whether one message is a copy of another.
+// Compares messages: whether the host changed one in place since it was read, whether one is a copy of another, and what two
+// lists share.
 "use strict";
 
 /** Fields that are read of a message beside its content, by role. */
@@ -16,56 +16,32 @@ const FIELDS = {
 const OTHER_FIELDS = ["excludeFromContext"];
 
 /**
- * Shows `see` the values that a message's facts come from, one by one, until that says no; whether it never did.
+ * The very values that a message's facts come from.
  *
  * A host changes in place what grows (content, calls, a shell's output) or comes late (the stop reason, the usage). What is
  * set once is read, but not looked at again: `timestamp`, `api`, `provider`, `model`, signatures, and of the usage the
  * answer's tokens and the costs, which come together with the prompt's.
  */
-function look(message, see) {
-  const { role, content } = message;
-  return see(role) && see(content) && lookAtBlocks(content, see) && lookAtFields(message, role, see);
-}
-
-/** Of a block one value, and what a call is called. */
-function lookAtBlocks(content, see) {
-  if (!Array.isArray(content)) return true;
-  if (!see(content.length)) return false;
-  for (let i = 0; i < content.length; i += 1) {
-    const block = content[i];
-    if (!see(block) || !see(block?.text ?? block?.thinking ?? block?.arguments)) return false;
-    if (block?.type === "toolCall" && !(see(block.id) && see(block.name))) return false;
-  }
-  return true;
-}
-
-function lookAtFields(message, role, see) {
-  const fields = FIELDS[role] ?? OTHER_FIELDS;
-  for (let i = 0; i < fields.length; i += 1) if (!see(message[fields[i]])) return false;
-  if (role !== "assistant") return true;
-  const { usage } = message;
-  return see(usage?.input) && see(usage?.cacheRead) && see(usage?.cacheWrite);
-}
-
-/** The values of a message, side by side: they are looked at on every call. */
 function valuesOf(message) {
-  const values = [];
-  look(message, (value) => values.push(value) > 0);
-  return values.slice();
+  const { role, content } = message;
+  const values = [role, content];
+  if (Array.isArray(content)) {
+    values.push(content.length);
+    for (const block of content) {
+      values.push(block, block?.text ?? block?.thinking ?? block?.arguments);
+      if (block?.type === "toolCall") values.push(block.id, block.name);
+    }
+  }
+  for (const field of FIELDS[role] ?? OTHER_FIELDS) values.push(message[field]);
+  const { usage } = message;
+  if (role === "assistant") values.push(usage?.input, usage?.cacheRead, usage?.cacheWrite);
+  return values;
 }
 
-let known;
-let at;
-/** NaN is what no provider reports but a host may compute; and `===` would look into what it compares. */
-function isNext(value) {
-  at += 1;
-  return Object.is(known[at - 1], value);
-}
-
-/** True if the host changed a message in place since these values were read from it. */
+/** True if the host changed a message in place since these values were read from it. NaN is what a host may compute. */
 function isStale(values, message) {
-  [known, at] = [values, 0];
-  return !look(message, isNext);
+  const now = valuesOf(message);
+  return now.length !== values.length || now.some((value, i) => !Object.is(values[i], value));
 }
 
 /** Deeper than this nothing is compared: the message is read. */
@@ -117,24 +93,43 @@ function isSameMessage(known, message) {
   return isAnswer(known) ? isSameRecord(known, message, 0, "usage") : isSame(known, message, 0);
 }
 
-/** The number of messages from `j` of `known` and `i` of `list` on that are the same objects. */
-function identicalRun(known, j, list, i) {
-  const most = Math.min(known.length - j, list.length - i);
-  let run = 0;
-  while (run < most && Object.is(known[j + run], list[i + run])) run += 1;
-  return run;
-}
-
 /**
  * The beginning that two lists share behind their opening system messages, which agents share and hosts renew: the number of
- * messages that are the same objects, of those with copies, and where the latter end in both lists.
+ * messages that are the same objects, of those with copies, and where the latter end in the known list. `kept` counts from the
+ * first message on, system ones too. `isCopied` if any of all these is a copy.
  */
 function sharedBeginning(known, list) {
   const [from, first] = [openingSystems(known), openingSystems(list)];
-  const own = identicalRun(known, from, list, first);
+  let own = 0;
+  while (first + own < list.length && Object.is(known[from + own], list[first + own])) own += 1;
   let count = own;
   while (isSameMessage(known[from + count], list[first + count])) count += 1;
-  return { own, count, knownEnd: from + count, end: first + count };
+  let [kept, isCopied] = [0, count > own];
+  while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) {
+    isCopied ||= !Object.is(known[kept], list[kept]);
+    kept += 1;
+  }
+  if (kept === from && kept === first) kept += count;
+  return { own, count, knownEnd: from + count, kept, isCopied };
+}
+
+/** New messages of a list that are looked for among all known ones by value: a list may begin with a few of them. */
+const MOST_SOUGHT = 8;
+
+/** The position in `known` of each message of `list` from `kept` on, as the same object or a copy; -1 for a new one. */
+function positionsIn(known, list, kept) {
+  const places = new Map();
+  for (let i = known.length - 1; i >= kept; i -= 1) if (known[i] !== undefined) places.set(known[i], i);
+  let [next, sought] = [kept, 0];
+  return Int32Array.from(list.slice(kept), (message) => {
+    let place = places.get(message) ?? -1;
+    if (place < 0 && sought < MOST_SOUGHT) {
+      place = known.findIndex((one, i) => i >= next && isSameMessage(one, message));
+      sought += Number(place < 0);
+    }
+    if (place >= 0) next = place + 1;
+    return place;
+  });
 }
 
 function openingSystems(list) {
@@ -142,4 +137,4 @@ function openingSystems(list) {
   return first < 0 ? list.length : first;
 }
 
-module.exports = { isAnswer, isSameMessage, isStale, sharedBeginning, valuesOf };
+module.exports = { isAnswer, isSameMessage, isStale, positionsIn, sharedBeginning, valuesOf };

@@ -1,13 +1,13 @@
 //! One conversation of a hook, which lives across its calls: the facts of its messages by position, what was sent and what
 //! was reported.
 //!
-//! A call says by a splice what changed, and asks for a plan, which reads what is new; of many messages the earlier ones are read
+//! A call says where each message stood, and asks for a plan, which reads what is new; of many messages the earlier ones are read
 //! ahead. The caller makes one call at a time.
 
 use std::mem::{replace, take};
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Array, Float64ArraySlice};
+use napi::bindgen_prelude::{Array, Float64ArraySlice, Int32Array};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
@@ -73,25 +73,19 @@ struct Request {
 
 /// What a call brings: the change of the list, the messages that were not read ahead, and the terms.
 struct Call {
-    splice: Splice,
+    kept: usize,
+    positions: Vec<i32>,
     batch: Batch,
     terms: CallTerms,
 }
 
-/// The change of the list since the last call. New are first those in the place of others, then those at the end.
-#[napi(object)]
-#[derive(Clone, Copy)]
-pub struct Splice {
-    /// Messages that went from the end.
-    pub cut: u32,
-    /// The first position of the others that changed.
-    pub at: u32,
-    /// Messages that went from there.
-    pub removed: u32,
-    /// New messages in their place.
-    pub inserted: u32,
-    /// New messages behind all.
-    pub added: u32,
+/// The change of the list since the last call.
+#[napi(object, object_to_js = false)]
+pub struct Change {
+    /// Messages at the beginning that stay.
+    pub kept: u32,
+    /// The position that each message behind them had; -1 for a new one.
+    pub positions: Int32Array,
 }
 
 /// The host's word on its model at a call, and how the plan is wanted.
@@ -141,7 +135,7 @@ impl Conversation {
         })
     }
 
-    /// Reads messages of the next splice ahead, from its position `from` on, on a worker thread.
+    /// Reads new messages of the next call ahead, from position `from` of them on, on a worker thread.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn read_ahead(
         &self,
@@ -168,13 +162,13 @@ impl Conversation {
         })
     }
 
-    /// Changes the list by `splice` and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
+    /// Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
     /// What was not read ahead of the new messages crosses here. `is_told` if the last answer was applied: what it said is not
     /// said again.
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,
-        splice: Splice,
+        change: Change,
         numbers: Float64ArraySlice<'_>,
         strings: Array<'_>,
         terms: CallTerms,
@@ -182,7 +176,8 @@ impl Conversation {
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Answer>> {
         guarded(|| {
-            let call = Call { splice, batch: Batch::take(&numbers, &strings)?, terms };
+            let (kept, positions) = (change.kept as usize, change.positions.to_vec());
+            let call = Call { kept, positions, batch: Batch::take(&numbers, &strings)?, terms };
             let (options, lessons, state) = (self.options.clone(), self.lessons.clone(), self.state.clone());
             Ok(blocking(flag, move |cancel| {
                 let read = facts_of(&call.batch, &options.rules, cancel)?;
@@ -254,26 +249,27 @@ impl State {
 
     /// Takes in the change of a call, of which these messages were read last.
     fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<()> {
-        let Splice { cut, at, removed, inserted, added } = call.splice;
-        let count = (inserted + added) as usize;
+        let Call { kept, positions, terms, .. } = call;
+        let count = positions.iter().filter(|&&position| position < 0).count();
         let mut newer = take(&mut self.ahead);
         newer.truncate(count.saturating_sub(read.len()));
-        newer.extend(read.into_iter().map(Some));
-        let newer = newer.into_iter().collect::<Option<Vec<_>>>().filter(|newer| newer.len() == count);
-        let newer = newer.ok_or_else(|| Failure::internal("a message of the splice was never read"))?;
-        let (at, cut) = (at as usize, cut as usize);
+        let mut newer = newer.into_iter().chain(read.into_iter().map(Some));
         let conversation = Arc::make_mut(&mut self.conversation);
-        let left = conversation.transcript().len().saturating_sub(cut);
-        let first = if removed > 0 || inserted > 0 { at } else { left };
+        let known = conversation.transcript().messages();
+        let place = |&position: &i32| match usize::try_from(position) {
+            Ok(position) => known.get(position).cloned(),
+            Err(_) => newer.next().flatten(),
+        };
+        let rest = positions.iter().map(place).collect::<Option<Vec<_>>>();
+        let rest = rest.ok_or_else(|| Failure::internal("a message of the list was never read"))?;
         if let Some(sent) = &mut self.sent {
-            let mut gone = conversation.transcript().messages().iter().take(sent.kept).skip(first);
+            let mut gone = known.iter().take(sent.kept).skip(*kept);
             sent.is_rewritten |= gone.any(|message| message.assistant().is_some());
-            sent.kept = sent.kept.min(first);
+            sent.kept = sent.kept.min(*kept);
         }
-        conversation.splice(left, cut, 0, Vec::new());
-        conversation.splice(at, removed as usize, inserted as usize, newer);
+        conversation.go_on(*kept, rest);
         let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
-        conversation.set_cache_times(times(&call.terms.warmed_at), times(&call.terms.cold_at));
+        conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
         Ok(())
     }
 }

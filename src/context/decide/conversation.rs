@@ -1,6 +1,6 @@
 //! One conversation across its calls: the facts of its messages, and the fold that knows what was sent and reported.
 //!
-//! A host adds to its list, or rewrites it; either is a splice. What is known of calls outlives a rewrite, a change of the
+//! A host adds to its list, or rewrites it. What is known of calls outlives a rewrite, a change of the
 //! window and one of prices: a report is of what was really sent.
 
 use std::collections::HashSet;
@@ -76,11 +76,10 @@ impl Conversation {
         self.transcript.set_cache_times(warmed, lost);
     }
 
-    /// Puts the first `inserted` of `newer` where `removed` messages stood from `at` on, and the others at the end.
-    pub fn splice(&mut self, at: usize, removed: usize, inserted: usize, mut newer: Vec<Arc<Message>>) {
-        let added = newer.split_off(inserted.min(newer.len()));
-        self.changed = self.changed.min(at);
-        self.transcript.splice(at..at.saturating_add(removed), newer.into_iter(), added.into_iter());
+    /// Goes on with a list of which the first `kept` messages are those that it has; `rest` follows them.
+    pub fn go_on(&mut self, kept: usize, rest: Vec<Arc<Message>>) {
+        self.changed = self.changed.min(kept);
+        self.transcript.go_on(kept, rest);
     }
 
     /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had

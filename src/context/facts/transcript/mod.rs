@@ -7,7 +7,6 @@ mod link;
 mod message;
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::link::Link;
@@ -57,19 +56,12 @@ impl Transcript {
         Self { messages, links, warmed: Arc::default(), lost: Arc::default() }
     }
 
-    /// Puts `inserted` in the place of these messages and `added` behind all, as if it had been made of the result: what a
-    /// conversation adds costs no more because it is long.
-    pub fn splice(
-        &mut self,
-        range: Range<usize>,
-        inserted: impl Iterator<Item = Arc<Message>>,
-        added: impl Iterator<Item = Arc<Message>>,
-    ) {
-        let end = range.end.min(self.messages.len());
-        let at = range.start.min(end);
-        self.messages.splice(at..end, inserted);
-        self.messages.extend(added);
-        self.links.relink(&self.messages, at);
+    /// Puts `rest` behind the first `kept` messages, as if it had been made of the result: what a conversation adds costs no more
+    /// because it is long.
+    pub fn go_on(&mut self, kept: usize, rest: Vec<Arc<Message>>) {
+        self.messages.truncate(kept);
+        self.messages.extend(rest);
+        self.links.relink(&self.messages, kept);
     }
 
     /// When the host sent a request again to keep the provider's cache alive, and when it gave the cache up, in ms since
