@@ -47,12 +47,12 @@ pub const OWN_CALL: f64 = 0.714;
 /// Tokens of context below which the layers apply at each call while nothing is known of a bill.
 pub const LEAST_CONTEXT: f64 = 25_000.0;
 /// Tokens that the first batch is expected to leave: an agent's task, its plan, and the files it works on.
-pub const FIRST_LEFT: f64 = 40_000.0;
+pub const FIRST_LEFT: f64 = 45_000.0;
 /// The same two as a share of a small window at most.
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// Carrying what a batch removes must have cost so many times what the batch costs. Ski rental knows 1, but each batch loses
 /// something: at the same bill, 1.5 makes a sixth more answers miss something.
-pub const PAID_TIMES: f64 = 7.0;
+pub const PAID_TIMES: f64 = 6.0;
 /// The low water: share of a limit's room beside prompt and tools that a batch at it leaves at most. A fuller context would be
 /// back after a few calls.
 pub const LOW_WATER: f64 = 0.5;
