@@ -38,7 +38,7 @@ class StoredHistory {
   #owner;
   #database;
   #names;
-  #notices;
+  #reporter;
   /** True once the host was told that calls and images are not stored. */
   #isTold = false;
   /** Columns of a table, once read. */
@@ -48,7 +48,7 @@ class StoredHistory {
     this.#owner = owner;
     this.#database = database;
     this.#names = { history, events };
-    this.#notices = new Reporter(onEvent, owner);
+    this.#reporter = new Reporter(onEvent, owner);
   }
 
   async getHistory(chatId, limit) {
@@ -66,7 +66,7 @@ class StoredHistory {
     const lost = rows.length - messages.length;
     if (lost > 0) {
       const message = `${lost} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
-      this.#notices.warn({ type: "rows_skipped", message, chatId, rows: lost });
+      this.#reporter.warn({ type: "rows_skipped", message, chatId, rows: lost });
     }
     return messages;
   }
@@ -78,7 +78,7 @@ class StoredHistory {
     else if (extra !== undefined && !this.#isTold) {
       this.#isTold = true;
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
-      this.#notices.warn({ type: "extra_left_out", message: told });
+      this.#reporter.warn({ type: "extra_left_out", message: told });
     }
     const [{ id }] = await this.#insert("history", values, "RETURNING id");
     return Number(id);

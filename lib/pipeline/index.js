@@ -85,7 +85,7 @@ class StandardAssembler {
 /** Runs provider, compressor and assembler. Records a cut if the provider can. */
 class Pipeline {
   #options;
-  #notices;
+  #reporter;
 
   constructor(options) {
     const checked = checkOptions("Pipeline", options, {
@@ -101,7 +101,7 @@ class Pipeline {
     const { maxMessages } = checked.compressor;
     checked.historyLimit ??= (count.accepts(maxMessages) ? maxMessages : MAX_MESSAGES) + HISTORY_MARGIN;
     this.#options = checked;
-    this.#notices = new Reporter(checked.onEvent, "Pipeline");
+    this.#reporter = new Reporter(checked.onEvent, "Pipeline");
   }
 
   /** Resolves with the request for a chat's newest message. */
@@ -129,7 +129,7 @@ class Pipeline {
       await provider.recordCompression?.(row, chatId);
     } catch (error) {
       const message = `the event of a compression was not recorded: ${error?.message}`;
-      this.#notices.failedAt("recordFailed", error, { message });
+      this.#reporter.failedAt("recordFailed", error, { message });
     }
   }
 }

@@ -59,7 +59,7 @@ const METHODS = {
     const shrink = summarize === undefined ? (session) => compress(session, this.options) : undefined;
     const outcome = yield this.database.add(key, newState(sessionId), checked, maxMessages, shrink);
     if (outcome?.isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
-    if (outcome?.by !== undefined) this.notices.emit({ type: "compressed", sessionId, ...outcome });
+    if (outcome?.by !== undefined) this.reporter.emit({ type: "compressed", sessionId, ...outcome });
   },
 
   *getMessages(sessionId, includeSystem = true) {
@@ -127,11 +127,11 @@ class Manager {
 
   /** `finish` runs a generator at once or awaits its steps. `contextOf(sessionId, session, read, set)` returns a context. */
   constructor(owner, options, { finish, databaseOf, contextOf }) {
-    const notices = new Reporter(options.onEvent, owner);
-    const database = databaseOf(lostRows(notices));
+    const reporter = new Reporter(options.onEvent, owner);
+    const database = databaseOf(lostRows(reporter));
     /** Running compressions by session. */
     const compressing = new Map();
-    this.#core = { options, finish, notices, database, compressing };
+    this.#core = { options, finish, reporter, database, compressing };
     this.#core.contextOf = (sessionId, session) => {
       const read = () => database.find(keyOf(sessionId));
       const set = (fields) => this.setMetadata(sessionId, fields);
@@ -162,7 +162,7 @@ class Manager {
       if (event?.type !== "message_end" || event.message?.role === "system") return;
       const message = fromAgentMessage(event.message);
       if (message === undefined) return;
-      add(message).catch((error) => this.#core.notices.failedAt("storeFailed", error, { sessionId }));
+      add(message).catch((error) => this.#core.reporter.failedAt("storeFailed", error, { sessionId }));
     });
   }
 
@@ -205,7 +205,7 @@ function createSharedContextManager(given) {
 }
 
 /** Returns a function that reports each unreadable row once. */
-function lostRows(notices) {
+function lostRows(reporter) {
   const told = new Set();
   return ({ key, id, error }) => {
     const row = JSON.stringify([key, id]);
@@ -213,7 +213,7 @@ function lostRows(notices) {
     told.add(row);
     const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
     const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
-    notices.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
+    reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
   };
 }
 
@@ -225,7 +225,7 @@ async function compressInBackground(core, sessionId, summarize) {
       isOver = by !== "none" && after > core.options.maxMessages;
     }
   } catch (error) {
-    core.notices.failedAt("compressFailed", error, { sessionId });
+    core.reporter.failedAt("compressFailed", error, { sessionId });
   }
 }
 
@@ -243,7 +243,7 @@ function compressOnce(core, sessionId, summarize) {
   return compressing.get(key);
 }
 
-async function compressWith({ database, options, notices }, sessionId, key, summarize) {
+async function compressWith({ database, options, reporter }, sessionId, key, summarize) {
   const known = await database.find(key);
   const letGo = known === undefined ? [] : lettableRows(known, options);
   const before = known?.messages.length ?? 0;
@@ -253,13 +253,13 @@ async function compressWith({ database, options, notices }, sessionId, key, summ
   const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
-  if (failure !== undefined) notices.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
+  if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
   const { revision } = known.state;
   // Messages deleted since then must not come back in the summary.
   const replace = (session) =>
     session.state.revision === revision ? compress(session, options, letGo, text) : undefined;
   const compressed = await database.change(key, undefined, replace);
-  if (compressed !== undefined) notices.emit({ type: "compressed", sessionId, ...compressed });
+  if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
 }
 

@@ -40,7 +40,7 @@ const MIN_ROOM_RATIO = 0.1;
 
 class RollingMemory {
   #options;
-  #notices;
+  #reporter;
   /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
@@ -57,7 +57,7 @@ class RollingMemory {
       const { allowed } = OPTIONS.contextWindow[1];
       throw new TypeError(`RollingMemory: option contextWindow is missing; it must be ${allowed}`);
     }
-    this.#notices = new Reporter(this.#options.onEvent, "RollingMemory");
+    this.#reporter = new Reporter(this.#options.onEvent, "RollingMemory");
     this.#remember(this.#options.history.map(({ q, a }) => ({ q, a })));
   }
 
@@ -117,7 +117,7 @@ class RollingMemory {
       const made = rolled && withoutQuestion(rolled, question).slice();
       if (made !== undefined) this.#last = { given: withoutQuestion(given, question), made };
     } catch (error) {
-      this.#notices.failedAt("failed", error);
+      this.#reporter.failedAt("failed", error);
     }
     const rolledOver = rolled !== undefined || messages !== given;
     return { messages: rolled ?? withQuestion(messages, question), rolledOver, history: this.history };
@@ -182,7 +182,7 @@ class RollingMemory {
     this.#remember(pairs);
     const summarizedCount = split.conversation.length - tail.length;
     const tell = (type, details) =>
-      this.#notices.emit({ type, summary: JSON.stringify(this.#history), summarizedCount, ...details });
+      this.#reporter.emit({ type, summary: JSON.stringify(this.#history), summarizedCount, ...details });
     if (summarizedCount > 0) tell("context_summarized", hadHistory && { hasHistorySummary: true });
     const others = withQuestion([...system, ...tail], question);
     const before = this.#history;
@@ -231,7 +231,7 @@ class RollingMemory {
     const reason = holdsNone
       ? summarizeError("the summariser's answer holds no question and answer")
       : failure;
-    if (reason !== undefined) this.#notices.failedAt("summarizeFailed", reason);
+    if (reason !== undefined) this.#reporter.failedAt("summarizeFailed", reason);
     // A cut answer covers the first rounds only. A complete one covers all.
     const unsummarised = pairs.length === 0 || isCut ? rounds.slice(pairs.length) : [];
     return [...pairs, ...(await this.#shortForm(unsummarised))];
@@ -259,7 +259,7 @@ class RollingMemory {
     if (isOverflow) {
       const percent = Math.round(overflowRatio * 100);
       const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
-      this.#notices.emit({ type: "context_overflow", message, summaryTokens, tokenLimit });
+      this.#reporter.emit({ type: "context_overflow", message, summaryTokens, tokenLimit });
     }
     let pairs = await this.#shortForm(this.#history);
     while (pairs.length > 1 && !(await this.#fits(pairs))) pairs = pairs.slice(1);
