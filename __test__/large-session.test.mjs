@@ -6,6 +6,7 @@ import { closeSync, openSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { answer, call, result } from "./support/messages.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
@@ -28,21 +29,13 @@ function writeLargeSession(path) {
   let line = 0;
   for (let i = 0; i < RESULTS; i += 1) {
     const id = `c${i}`;
-    message({
-      role: "assistant",
-      content: [{ type: "toolCall", id, name: "read", arguments: { path: id } }],
-    });
+    message(answer([call(id, { arguments: { path: id } })]));
     const lines = [];
     for (let size = 0; size < RESULT_BYTES; size += 80) {
       line += 1;
       lines.push(`${line} the quick brown fox jumps over the lazy dog, again and again, all day`.padEnd(79));
     }
-    message({
-      role: "toolResult",
-      toolCallId: id,
-      toolName: "read",
-      content: [{ type: "text", text: lines.join("\n") }],
-    });
+    message(result(id, lines.join("\n")));
   }
   closeSync(file);
 }

@@ -302,13 +302,7 @@ describe("through a session's messages and back", () => {
         )
         .map(([said, calls, content, time]) => [
           { role: "assistant", content: [...said, ...calls], stopReason: "toolUse", timestamp: time },
-          ...calls.map(({ id }) => ({
-            role: "toolResult",
-            toolCallId: id,
-            content,
-            isError: true,
-            timestamp: time,
-          })),
+          ...calls.map(({ id }) => made.result(id, content, { isError: true, timestamp: time })),
         ]),
     );
     fc.assert(

@@ -1,6 +1,7 @@
 // Text by the token: made of words that are one token each, different for each seed, so that a test can say how large a
 // message is. And the messages that hold it.
 
+import { call, image, result } from "../messages.mjs";
 import { dice } from "../transcripts.mjs";
 
 const WORDS =
@@ -65,12 +66,7 @@ export class Scribe {
     if (says > 0) content.push({ type: "text", text: textOf(says, this.#seed()) });
     for (let at = 0; at < calls; at += 1) {
       const seed = this.#seed();
-      content.push({
-        type: "toolCall",
-        id: `call_${seed}`,
-        name: "read",
-        arguments: { path: `src/file${seed}.rs` },
-      });
+      content.push(call(`call_${seed}`, { arguments: { path: `src/file${seed}.rs` } }));
     }
     return this.#assistant(content, { stopReason: calls > 0 ? "toolUse" : "stop", usage, ...more });
   }
@@ -83,18 +79,10 @@ export class Scribe {
   /** One result of so many tokens for each call of `assistant`. */
   results(assistant, tokens, { images = 0 } = {}) {
     const calls = assistant.content.filter(({ type }) => type === "toolCall");
-    return calls.map((call) => {
+    return calls.map(({ id, name }) => {
       const content = [{ type: "text", text: textOf(tokens, this.#seed()) }];
-      for (let at = 0; at < images; at += 1)
-        content.push({ type: "image", data: "AAAA", mimeType: "image/png" });
-      return {
-        role: "toolResult",
-        toolCallId: call.id,
-        toolName: call.name,
-        content,
-        isError: false,
-        timestamp: this.#tick(),
-      };
+      for (let at = 0; at < images; at += 1) content.push({ ...image });
+      return result(id, content, { toolName: name, timestamp: this.#tick() });
     });
   }
 
