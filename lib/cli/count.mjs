@@ -64,6 +64,11 @@ function filesNamed(name) {
 
 async function countFile(file, options) {
   const bytes = await reading(file, file === "-" ? buffer(process.stdin) : readFile(file));
-  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  let content;
+  try {
+    content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`Cannot count ${printable(file)}: it is too long for one string; split it.`);
+  }
   return { file, bytes: bytes.length, tokens: counting.countTokens(content, options) };
 }

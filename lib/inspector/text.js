@@ -15,15 +15,15 @@ function textOf(message, sent) {
 }
 
 /** Each kind of block as text. */
-const BLOCKS = {
-  text: ({ text }) => String(text),
-  thinking: ({ thinking }) => `(thinking) ${thinking}`,
-  toolCall: ({ name, arguments: given }) => `(call) ${name} ${json(given)}`,
-};
+const BLOCKS = new Map([
+  ["text", ({ text }) => String(text)],
+  ["thinking", ({ thinking }) => `(thinking) ${thinking}`],
+  ["toolCall", ({ name, arguments: given }) => `(call) ${name} ${json(given)}`],
+]);
 
 /** The whole text of a message, with its calls and thinking. */
 function readable({ content, summary, command, output }) {
-  const textIn = (block) => BLOCKS[block?.type]?.(block) ?? `(${block?.type})`;
+  const textIn = (block) => BLOCKS.get(block?.type)?.(block) ?? `(${block?.type})`;
   const blocks = Array.isArray(content) ? content.map(textIn) : [content];
   return [summary, command, output, ...blocks].filter((part) => typeof part === "string").join("\n\n");
 }

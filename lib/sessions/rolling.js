@@ -193,6 +193,7 @@ class RollingMemory {
       ...(isOverflow && { isOverflow }),
     });
     const kept = tail.map(withoutReport);
+    if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
     return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }
 
@@ -308,6 +309,12 @@ function isSameMessage(some, other) {
   if (some === other) return true;
   const isAlike = some?.role === other?.role && some?.timestamp === other?.timestamp;
   return isAlike && some?.timestamp !== undefined && plainText(some.content) === plainText(other.content);
+}
+
+/** Drops the messages before the first user message: a conversation begins with the user. */
+function fromFirstUser(messages) {
+  const start = messages.findIndex((message) => message.role === "user");
+  return start < 0 ? [] : messages.slice(start);
 }
 
 function conversationOf({ q, a }) {
