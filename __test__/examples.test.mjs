@@ -1,12 +1,12 @@
 // The examples run as they stand, and the recorded session is what a pi session has to be.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { validate } from "../index.js";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const path = (name) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
 
@@ -43,14 +43,9 @@ test("examples/record.mjs writes to the file it is given, and never over one tha
     assert.deepEqual([status, stdout], [2, ""]);
   }
   assert.deepEqual(readFileSync(path("session.jsonl")), before);
-  const folder = mkdtempSync(join(tmpdir(), "pi-strata-record-"));
-  try {
-    const file = join(folder, "session.jsonl");
-    assert.equal(record(file).status, 0);
-    assert.match(readFileSync(file, "utf8"), /^\{"type":"session","version":3,/);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const file = join(temporaryFolder("record"), "session.jsonl");
+  assert.equal(record(file).status, 0);
+  assert.match(readFileSync(file, "utf8"), /^\{"type":"session","version":3,/);
 });
 
 const [header, ...entries] = readFileSync(path("session.jsonl"), "utf8")

@@ -4,13 +4,13 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { needingMissingLibrary, needingNewerGlibc } from "./support/spoiled-addon.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const { status } = createRequire(import.meta.url)("../index.js");
@@ -44,7 +44,7 @@ const code = (run) => { try { return run(); } catch (error) { return [error.code
 })();`;
 
 describe("the packed package", () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "pi-strata-"));
+  const folder = temporaryFolder("unavailable");
   const installed = path.join(folder, "node_modules", "pi-strata");
   const native = path.join(installed, nativeName());
 
@@ -65,7 +65,6 @@ describe("the packed package", () => {
     const nativeBytes = { [nativeName().split(".")[1]]: size };
     writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, "utf8")), nativeBytes }));
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
 
   const cutTo = (bytes) =>
     writeFileSync(native, readFileSync(path.join(ROOT, nativeName())).subarray(0, bytes));
