@@ -6,13 +6,13 @@ use super::ladder::{Ladder, Newest};
 use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
 use crate::context::facts::transcript::Message;
-use crate::context::request::account::{Form, Row};
+use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
-use crate::context::weights::{FULL_SHARE, LOW_WATER, OLDER_SHARE, WORDS_WATER};
+use crate::context::weights::{FULL_SHARE, GROWTH_SHARE, LOW_WATER, OLDER_SHARE, QUARTERS, WORDS_WATER};
 
 impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
@@ -44,25 +44,31 @@ impl Sticky {
         if let Some(room) = self.reports.calibration.room() {
             // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
-            return Goal { ladder: room, budget: room, shrunk: Goals::least(room), is_exact: true };
+            return Goal { ladders: vec![room], budget: room, shrunk: Goals::least(room), is_exact: true };
         }
-        // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
-        let must_gain = self.context() > self.limit() && self.priced().prices.rewrite(1.0) > 0.0;
         let (estimate, limit) = (self.estimate(), self.limit());
-        let low =
-            if must_gain { estimate.base + LOW_WATER * (limit - estimate.base).max(0.0) } else { limit };
         let room = (budget - estimate.base).max(0.0);
         let (staying, largest) = self.staying();
-        // Where what stays is too large for the low water, what is older need not leave for it to have all the room: it shares
-        // what a batch wins, or the room where what stays is cut, too.
+        // What is older need not leave for what stays to have all the room: it shares what a batch wins, or the room where what
+        // stays is cut, too.
         let staying = estimate.base + estimate.scale * staying as f64;
         let shared = if staying > limit { room } else { limit - staying };
-        let ladder = low.max(staying + OLDER_SHARE * shared);
+        let least = staying + OLDER_SHARE * shared;
+        // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
+        let must_gain = self.context() > limit && self.priced().prices.rewrite(1.0) > 0.0;
+        let (mut ladders, low) = if must_gain {
+            let most = least.max((1.0 - GROWTH_SHARE) * limit);
+            let ladders = QUARTERS.map(|quarter| (staying + quarter * shared).min(most));
+            (ladders.to_vec(), estimate.base + LOW_WATER * (limit - estimate.base).max(0.0))
+        } else {
+            (vec![limit.max(least)], limit)
+        };
+        ladders.dedup();
         let is_alone = estimate.base + estimate.scale * largest as f64 > low;
         let full = estimate.base + FULL_SHARE * room;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
         let shrunk = Goals { most: self.limits.most_words(), others, words };
-        Goal { ladder, budget, shrunk, is_exact: false }
+        Goal { ladders, budget, shrunk, is_exact: false }
     }
 
     /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
@@ -127,29 +133,73 @@ impl Sticky {
         }
     }
 
-    /// Takes the steps that cost less than a token is worth; those that cost more only where a limit demands it, and the newest
-    /// stay.
+    /// Makes the batch that costs least for the room it wins, of those that start at the front or behind a quarter of what is
+    /// sent: the later it starts, the less is rewritten.
     fn take_least_useful(&mut self, newest: Newest, goal: &Goal) {
-        let (estimate, thinking) = (self.estimate(), self.thinking());
-        let states = States::in_account(&self.account, &self.limits, estimate.scale);
         self.fill_index();
-        let view = View::of(&self.index, &self.account, &self.held);
+        let starts = if goal.ladders.len() > 1 { self.starts(newest) } else { vec![0] };
+        let ways = starts.iter().flat_map(|&from| goal.ladders.iter().map(move |&most| (from, most)));
+        let batches = ways.map(|(from, most)| self.worked_out(newest, goal, from, most));
+        let best = batches.min_by(|(one, _), (other, _)| one.total_cmp(other));
+        if let Some((_, account)) = best {
+            self.account = account;
+        }
+    }
+
+    /// Positions that a batch may start at.
+    fn starts(&self, newest: Newest) -> Vec<usize> {
+        let (mut starts, mut passed) = (vec![0], 0);
+        let all = self.account.sent().cl100k as f64;
+        let rows = self.account.live_before(newest.messages);
+        for (index, row) in rows.filter_map(|index| Some((index, self.account.row(index)?))) {
+            let due = QUARTERS.get(starts.len() - 1).is_some_and(|quarter| passed as f64 >= quarter * all);
+            if due && row.group == index {
+                starts.push(index);
+            }
+            passed += row.tokens();
+        }
+        starts
+    }
+
+    /// A batch from a position on, and its cost for each token of room. It takes the steps that cost less than a token is worth;
+    /// those that cost more only as long as more than `most` provider tokens are left. The newest stay.
+    fn worked_out(&self, newest: Newest, goal: &Goal, from: usize, most: f64) -> (f64, Account) {
+        let (estimate, thinking) = (self.estimate(), self.thinking());
+        let mut account = self.account.clone();
+        let states = States::in_account(&account, &self.limits, estimate.scale);
+        let view = View::of(&self.index, &account, &self.held);
         // Where no more may go than must, each step leaves this much at least.
-        let least = if goal.is_exact { FULL_SHARE * goal.ladder } else { 0.0 };
-        let Self { account, held, .. } = self;
-        let mut ladder = Ladder { account, held, view, estimate, newest, thinking, states, least };
+        let least = if goal.is_exact { FULL_SHARE * most } else { 0.0 };
+        let (held, lost) = (&self.held, 0.0);
+        let account_in = &mut account;
+        let mut ladder =
+            Ladder { account: account_in, held, view, estimate, newest, thinking, states, least, from, lost };
         let price = self.policy.price();
         if !goal.is_exact {
             ladder.pass(price, f64::NEG_INFINITY);
         }
-        ladder.go_down_to(goal.ladder, price);
+        ladder.go_down_to(most, price);
+        let lost = ladder.lost;
+        let is_enough = estimate.tokens(account.sent()) <= most;
+        (if is_enough { self.cost(&account, lost) } else { f64::INFINITY }, account)
+    }
+
+    /// Cost of a batch for each token of room that it wins, in input tokens: for what is rewritten, for the uses that are lost,
+    /// and for what is carried until the room is full again.
+    fn cost(&self, batch: &Account, lost: f64) -> f64 {
+        let (policy, estimate) = (self.priced(), self.estimate());
+        let left = estimate.tokens(batch.sent());
+        let won = (self.context() - left).max(1.0);
+        let a_call = estimate.scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
+        let carried = policy.prices.read * (left - estimate.base + won / 2.0) * won / a_call.max(1.0);
+        (policy.prices.rewrite(self.rewritten(batch)) + policy.economy * lost + carried) / won
     }
 }
 
 /// Sizes in provider tokens that a batch goes down to.
 struct Goal {
-    /// Most that the ladder leaves, whatever that loses.
-    ladder: f64,
+    /// Most that the ladder leaves, whatever that loses: one of these, ascending.
+    ladders: Vec<f64>,
     /// Most that may be sent.
     budget: f64,
     /// Sizes that layer 4 goes down to where the ladder leaves more than that.

@@ -38,6 +38,10 @@ pub(super) struct Ladder<'a> {
     pub(super) states: States,
     /// Provider tokens that each step leaves at least.
     pub(super) least: f64,
+    /// First position that it edits.
+    pub(super) from: usize,
+    /// Uses that the steps so far have lost.
+    pub(super) lost: f64,
 }
 
 impl Ladder<'_> {
@@ -57,7 +61,9 @@ impl Ladder<'_> {
     pub(super) fn pass(&mut self, price: f64, most: f64) {
         let price = price * self.estimate.scale;
         let starts = self.account.live_before(self.newest.messages.max(self.newest.results));
-        let opens = |&index: &usize| self.account.row(index).is_some_and(|row| row.group == index);
+        let opens = |&index: &usize| {
+            index >= self.from && self.account.row(index).is_some_and(|row| row.group == index)
+        };
         for start in starts.filter(opens).collect::<Vec<_>>() {
             let group: Vec<usize> = self.account.group(start).collect();
             // The host's own head and tail are shown once before they go, unless a limit demands more.
@@ -121,9 +127,11 @@ impl Ladder<'_> {
         let before = held.shown(row);
         let mut gone = before.to_vec();
         gone.retain(|number| left.binary_search(number).is_err());
-        if self.view.loss_of_all(gone) > price * saved as f64 || self.undershoots(saved as f64) {
+        let loss = self.view.loss_of_all(gone);
+        if loss > price * saved as f64 || self.undershoots(saved as f64) {
             return;
         }
+        self.lost += loss;
         self.view.hide(&before);
         self.view.show(&left);
         let (layer, reason) = match row.message.assistant() {
@@ -170,9 +178,11 @@ impl Ladder<'_> {
         let shown: Vec<u32> = rows().flat_map(|(row, held)| held.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
         let own = if self.states.older.contains(&start) { 0.0 } else { OWN_CALL * calls as f64 };
-        if self.view.loss_of_all(shown.clone()) + own > price * saved || self.undershoots(saved) {
+        let loss = self.view.loss_of_all(shown.clone()) + own;
+        if loss > price * saved || self.undershoots(saved) {
             return;
         }
+        self.lost += loss;
         let reason = self.reason(group.get(1..).unwrap_or_default());
         self.view.hide(&shown);
         self.account.drop_group(start, Layer::Window, reason);
