@@ -122,7 +122,7 @@ for (const schedule of ["everyCall", "sticky"]) {
   test(`${schedule}: what was read back stays whole until the turn ends`, async () => {
     const older = session(20);
     const recalled = session(3, { tool: "recall" }).slice(1);
-    const newer = session(20).slice(1);
+    const newer = session(30).slice(1);
     const rename = (messages, mark) =>
       JSON.parse(JSON.stringify(messages).replaceAll('"call', `"${mark}call`));
     const open = [...older, ...rename(recalled, "r"), ...rename(newer, "n")];
