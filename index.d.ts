@@ -272,7 +272,7 @@ export interface Explanation {
     removableTokens: number;
     /** Cost of carrying them since the last batch, in input tokens. */
     carriedCost: number;
-    /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches six times that. */
+    /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches `economy` / 33.3 times that. */
     rewriteCost: number;
     /** Calls after which a batch has paid for itself; Infinity if it never does. */
     paybackCalls: number;

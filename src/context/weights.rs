@@ -50,9 +50,9 @@ pub const LEAST_CONTEXT: f64 = 25_000.0;
 pub const FIRST_LEFT: f64 = 45_000.0;
 /// The same two as a share of a small window at most.
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
-/// Carrying what a batch removes must have cost so many times what the batch costs. Ski rental knows 1, but each batch loses
-/// something: at the same bill, 1.5 makes a sixth more answers miss something.
-pub const PAID_TIMES: f64 = 6.0;
+/// Carrying what a batch removes must have cost so many times what the batch costs: `economy` over this, 6 times at 200. Ski
+/// rental knows 1, but each batch loses something. At the same bill, 1.5 makes a sixth more answers miss something.
+pub const ECONOMY_PER_TIMES: f64 = 100.0 / 3.0;
 /// Shares of the room beside what stays that a batch at a limit may leave, and shares of what is sent that it may leave as it
 /// is. Finer steps won nothing on 33 stretches of 60 calls in windows of 8k, 16k and 32k.
 pub const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];

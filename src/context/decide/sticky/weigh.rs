@@ -7,7 +7,7 @@ use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::account::Account;
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
-use crate::context::weights::{FIRST_LEFT, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, PAID_TIMES};
+use crate::context::weights::{ECONOMY_PER_TIMES, FIRST_LEFT, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
 use crate::contract::CONTEXT_RATIO;
 
 /// What the ski rental goes by.
@@ -58,7 +58,7 @@ impl Sticky {
         // A limit that the host set is obeyed whatever that costs.
         let is_set = self.limits.threshold() < CONTEXT_RATIO * self.limits.context_window;
         match verdict {
-            Verdict::Carried => PAID_TIMES,
+            Verdict::Carried => self.policy.economy / ECONOMY_PER_TIMES,
             Verdict::OverThreshold if !is_set => 1.0,
             _ => 0.0,
         }
