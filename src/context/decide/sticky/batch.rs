@@ -6,7 +6,7 @@ use super::ladder::{Ladder, Newest};
 use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
 use crate::context::facts::transcript::Message;
-use crate::context::request::account::{Account, Form, Row};
+use crate::context::request::account::{Form, Row};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
@@ -139,11 +139,22 @@ impl Sticky {
         self.fill_index();
         let starts = if goal.ladders.len() > 1 { self.starts(newest) } else { vec![0] };
         let ways = starts.iter().flat_map(|&from| goal.ladders.iter().map(move |&most| (from, most)));
-        let batches = ways.map(|(from, most)| self.worked_out(newest, goal, from, most));
-        let best = batches.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        if let Some((_, account)) = best {
-            self.account = account;
+        let ways: Vec<_> = ways.collect();
+        let best = if let [only] = ways[..] { Some(only) } else { self.cheapest(&ways, newest, goal) };
+        if let Some((from, most)) = best {
+            self.take_steps(newest, goal, from, most);
         }
+    }
+
+    /// The one of `ways` whose batch costs least. Each is worked out, and taken back.
+    fn cheapest(&mut self, ways: &[(usize, f64)], newest: Newest, goal: &Goal) -> Option<(usize, f64)> {
+        let mark = self.account.mark();
+        let costs = ways.iter().map(|&(from, most)| {
+            let cost = self.take_steps(newest, goal, from, most);
+            self.account.go_back(mark);
+            (cost, (from, most))
+        });
+        costs.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, way)| way)
     }
 
     /// Positions that a batch may start at.
@@ -161,38 +172,35 @@ impl Sticky {
         starts
     }
 
-    /// A batch from a position on, and its cost for each token of room. It takes the steps that cost less than a token is worth;
-    /// those that cost more only as long as more than `most` provider tokens are left. The newest stay.
-    fn worked_out(&self, newest: Newest, goal: &Goal, from: usize, most: f64) -> (f64, Account) {
-        let (estimate, thinking) = (self.estimate(), self.thinking());
-        let mut account = self.account.clone();
-        let states = States::in_account(&account, &self.limits, estimate.scale);
-        let view = View::of(&self.index, &account, &self.held);
+    /// Makes a batch from a position on. It takes the steps that cost less than a token is worth; those that cost more only as
+    /// long as more than `most` provider tokens are left. The newest stay. Returns its cost for each token of room: infinite where
+    /// more is left.
+    fn take_steps(&mut self, newest: Newest, goal: &Goal, from: usize, most: f64) -> f64 {
+        let (estimate, thinking, context) = (self.estimate(), self.thinking(), self.context());
+        let states = States::in_account(&self.account, &self.limits, estimate.scale);
+        let view = View::of(&self.index, &self.account, &self.held);
         // Where no more may go than must, each step leaves this much at least.
         let least = if goal.is_exact { FULL_SHARE * most } else { 0.0 };
-        let (held, lost) = (&self.held, 0.0);
-        let account_in = &mut account;
+        let Self { account, held, .. } = self;
         let mut ladder =
-            Ladder { account: account_in, held, view, estimate, newest, thinking, states, least, from, lost };
+            Ladder { account, held, view, estimate, newest, thinking, states, least, from, lost: 0.0 };
         let price = self.policy.price();
         if !goal.is_exact {
             ladder.pass(price, f64::NEG_INFINITY);
         }
         ladder.go_down_to(most, price);
         let lost = ladder.lost;
-        let is_enough = estimate.tokens(account.sent()) <= most;
-        (if is_enough { self.cost(&account, lost) } else { f64::INFINITY }, account)
+        if self.context() <= most { self.cost(context, lost) } else { f64::INFINITY }
     }
 
-    /// Cost of a batch for each token of room that it wins, in input tokens: for what is rewritten, for the uses that are lost,
-    /// and for what is carried until the room is full again.
-    fn cost(&self, batch: &Account, lost: f64) -> f64 {
-        let (policy, estimate) = (self.priced(), self.estimate());
-        let left = estimate.tokens(batch.sent());
-        let won = (self.context() - left).max(1.0);
+    /// Cost of the batch that was made of a context, for each token of room that it wins, in input tokens: for what is rewritten,
+    /// for the uses that are lost, and for what is carried until the room is full again.
+    fn cost(&self, context: f64, lost: f64) -> f64 {
+        let (policy, estimate, left) = (self.priced(), self.estimate(), self.context());
+        let won = (context - left).max(1.0);
         let a_call = estimate.scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
         let carried = policy.prices.read * (left - estimate.base + won / 2.0) * won / a_call.max(1.0);
-        (policy.prices.rewrite(self.rewritten(batch)) + policy.economy * lost + carried) / won
+        (policy.prices.rewrite(self.rewritten()) + policy.economy * lost + carried) / won
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Pending, Sticky};
 use crate::context::decide::economy::Policy;
 use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
-use crate::context::request::account::Account;
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
 use crate::context::weights::{ECONOMY_PER_TIMES, FIRST_LEFT, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
@@ -35,7 +34,7 @@ impl Sticky {
     /// Makes a batch. Takes it back if it is made for the bill's sake and does not pay.
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
         self.act(weighed.verdict);
-        let (prices, rewritten) = (self.priced().prices, self.rewritten(&self.account));
+        let (prices, rewritten) = (self.priced().prices, self.rewritten());
         self.rent.left = self.context();
         let removed = weighed.context - self.rent.left;
         let share = if weighed.removable > 0.0 { removed / weighed.removable } else { 0.0 };
@@ -71,9 +70,9 @@ impl Sticky {
     }
 
     /// Provider tokens from the first edit of this call on.
-    pub(super) fn rewritten(&self, account: &Account) -> f64 {
-        let since = |first| account.size_since(first).cl100k as f64;
-        self.estimate().scale * account.first_tried().map_or(0.0, since)
+    pub(super) fn rewritten(&self) -> f64 {
+        let since = |first| self.account.size_since(first).cl100k as f64;
+        self.estimate().scale * self.account.first_tried().map_or(0.0, since)
     }
 
     /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its

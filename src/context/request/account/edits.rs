@@ -6,6 +6,14 @@ use super::Account;
 use super::row::{Form, Row, Sent};
 use crate::context::request::plan::{KeptLines, Layer, Reason};
 
+/// A place in a trial that can be gone back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    edits: usize,
+    oldest_touched: Option<usize>,
+    changed: Option<usize>,
+}
+
 impl Account {
     /// Brings a message into a later form; what is in that form or a later one stays as it is.
     pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
@@ -85,6 +93,23 @@ impl Account {
             self.change(index, |row| sent.put_into(row));
         }
         self.oldest_touched = self.touched_before_trial.take();
+    }
+
+    /// Marks what was tried so far.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        let edits = self.trial.as_ref().map_or(0, Vec::len);
+        Mark { edits, oldest_touched: self.oldest_touched, changed: self.changed }
+    }
+
+    /// Takes back every edit of the trial since it was marked.
+    pub fn go_back(&mut self, Mark { edits, oldest_touched, changed }: Mark) {
+        let Some(mut kept) = self.trial.take() else { return };
+        for (index, sent) in kept.drain(edits.min(kept.len())..).rev() {
+            self.change(index, |row| sent.put_into(row));
+        }
+        self.trial = Some(kept);
+        (self.oldest_touched, self.changed) = (oldest_touched, changed);
     }
 
     /// Makes every edit since the trial began one for good.
