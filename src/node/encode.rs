@@ -12,6 +12,9 @@ use super::guarded::guarded;
 use super::read::units;
 use crate::tokens::Tokenizer;
 
+/// Tokens that the kept buffer has room for: 256 KB.
+const KEPT: usize = 1 << 16;
+
 thread_local! {
     /// The buffer for the tokens of a text.
     static TOKENS: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
@@ -42,8 +45,6 @@ pub fn encode(
     encoding: f64,
     with_special: Option<bool>,
 ) -> Result<u32> {
-    /// Tokens that the kept buffer has room for: 256 KB.
-    const KEPT: usize = 1 << 16;
     guarded(|| {
         let mut found = TOKENS.take();
         tokenizer(Some(encoding))?.encode_utf16(&units(&text)?, with_special == Some(true), &mut found);
