@@ -157,8 +157,8 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 200 and
-   * 130. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
+   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 230 and
+   * 90. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**
@@ -272,7 +272,7 @@ export interface Explanation {
     removableTokens: number;
     /** Cost of carrying them since the last batch, in input tokens. */
     carriedCost: number;
-    /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches `economy` / 33.3 times that. */
+    /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches `economy` / 57 times that. */
     rewriteCost: number;
     /** Calls after which a batch has paid for itself; Infinity if it never does. */
     paybackCalls: number;

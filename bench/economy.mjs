@@ -18,7 +18,7 @@ import { CONTEXT_WINDOW, EXAMPLE, save } from "./shared.mjs";
 /** Our settings: the schedule that recomputes, with more or less kept, and the sticky one by its economy. */
 const SWEEP = [
   ...[12, 6, 3, 1].map((keepRecentToolResults) => ({ schedule: "everyCall", keepRecentToolResults })),
-  ...[560, 280, 200, 170, 130, 90].map((economy) => ({ schedule: "sticky", economy })),
+  ...[560, 280, 230, 170, 130, 90].map((economy) => ({ schedule: "sticky", economy })),
 ];
 
 /**

@@ -44,15 +44,14 @@ pub const OWN_CALL: f64 = 0.714;
 
 // When to move, and how far.
 
-/// Tokens of context below which the layers apply at each call while nothing is known of a bill.
+/// Tokens of context below which the layers apply at each call while nothing is known of a bill, and that the first batch is
+/// expected to leave: an agent's task, its plan, and the files it works on.
 pub const LEAST_CONTEXT: f64 = 25_000.0;
-/// Tokens that the first batch is expected to leave: an agent's task, its plan, and the files it works on.
-pub const FIRST_LEFT: f64 = 45_000.0;
-/// The same two as a share of a small window at most.
+/// The same as a share of a small window at most.
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
-/// Carrying what a batch removes must have cost so many times what the batch costs: `economy` over this, 6 times at 200. Ski
+/// Carrying what a batch removes must have cost so many times what the batch costs: `economy` over this, 4 times at 230. Ski
 /// rental knows 1, but each batch loses something. At the same bill, 1.5 makes a sixth more answers miss something.
-pub const ECONOMY_PER_TIMES: f64 = 100.0 / 3.0;
+pub const ECONOMY_PER_TIMES: f64 = 57.0;
 /// Shares of the room beside what stays that a batch at a limit may leave, and shares of what is sent that it may leave as it
 /// is. Finer steps won nothing on 33 stretches of 60 calls in windows of 8k, 16k and 32k.
 pub const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];

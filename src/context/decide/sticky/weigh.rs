@@ -6,7 +6,7 @@ use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
-use crate::context::weights::{ECONOMY_PER_TIMES, FIRST_LEFT, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
+use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
 use crate::contract::CONTEXT_RATIO;
 
 /// What the ski rental goes by.
@@ -106,7 +106,7 @@ impl Sticky {
     /// Provider tokens that the last batch left, or that the first is expected to leave. The next one rewrites nearly all of
     /// them, for something old is always among what goes.
     fn settled(&self) -> f64 {
-        self.rent.left.max(FIRST_LEFT.min(LEAST_SHARE * self.limits.context_window))
+        self.rent.left.max(self.least())
     }
 
     /// Size above which the threshold makes a batch, which must leave room for growth.
