@@ -7,7 +7,7 @@
 use std::mem::{replace, take};
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Array, Float64ArraySlice, Int32Array};
+use napi::bindgen_prelude::{Array, Float64ArraySlice, Int32ArraySlice};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
@@ -81,11 +81,11 @@ struct Call {
 
 /// The change of the list since the last call.
 #[napi(object, object_to_js = false)]
-pub struct Change {
+pub struct Change<'a> {
     /// Messages at the beginning that stay.
     pub kept: u32,
     /// The position that each message behind them had; -1 for a new one.
-    pub positions: Int32Array,
+    pub positions: Int32ArraySlice<'a>,
 }
 
 /// The host's word on its model at a call, and how the plan is wanted.
@@ -168,7 +168,7 @@ impl Conversation {
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,
-        change: Change,
+        change: Change<'_>,
         numbers: Float64ArraySlice<'_>,
         strings: Array<'_>,
         terms: CallTerms,
