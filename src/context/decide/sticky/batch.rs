@@ -3,16 +3,18 @@
 
 use super::Sticky;
 use super::ladder::{Ladder, Newest};
+use crate::context::decide::economy::Policy;
 use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
 use crate::context::facts::transcript::Message;
-use crate::context::request::account::{Form, Row};
+use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
 use crate::context::weights::{FULL_SHARE, GROWTH_SHARE, LOW_WATER, OLDER_SHARE, QUARTERS, WORDS_WATER};
+use crate::tokens::estimate::Estimate;
 
 impl Sticky {
     /// Edits until what is left is worth its tokens, and fits.
@@ -133,28 +135,48 @@ impl Sticky {
         }
     }
 
-    /// Makes the batch that costs least for the room it wins, of those that start at the front or behind a quarter of what is
-    /// sent: the later it starts, the less is rewritten.
+    /// Makes the batch that costs least for the room it wins. Each way to make it is worked out, and taken back.
     fn take_least_useful(&mut self, newest: Newest, goal: &Goal) {
         self.fill_index();
-        let starts = if goal.ladders.len() > 1 { self.starts(newest) } else { vec![0] };
-        let ways = starts.iter().flat_map(|&from| goal.ladders.iter().map(move |&most| (from, most)));
-        let ways: Vec<_> = ways.collect();
-        let best = if let [only] = ways[..] { Some(only) } else { self.cheapest(&ways, newest, goal) };
-        if let Some((from, most)) = best {
-            self.take_steps(newest, goal, from, most);
+        let (estimate, ways, thinking) = (self.estimate(), self.ways(newest, goal), self.thinking());
+        let states = States::in_account(&self.account, &self.limits, estimate.scale);
+        let (price, cost) = (self.policy.price(), self.cost());
+        let Self { account, held, index, .. } = self;
+        let view = View::of(index, account, held);
+        let take_steps = |account: &mut Account, Way { from, most }: Way| {
+            // Where no more may go than must, each step leaves this much at least.
+            let least = if goal.is_exact { FULL_SHARE * most } else { 0.0 };
+            let (view, thinking, states) = (view.clone(), &thinking, &states);
+            let mut ladder =
+                Ladder { account, held, view, estimate, newest, thinking, states, least, from, lost: 0.0 };
+            if !goal.is_exact {
+                ladder.pass(price, f64::NEG_INFINITY);
+            }
+            ladder.go_down_to(most, price);
+            ladder.lost
+        };
+        let mark = account.mark();
+        let costs = ways.iter().map(|&way| {
+            let lost = take_steps(account, way);
+            let cost = cost.of(account, lost, way.most);
+            account.go_back(mark);
+            (cost, way)
+        });
+        let best = match ways[..] {
+            [only] => Some(only),
+            _ => costs.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, way)| way),
+        };
+        if let Some(way) = best {
+            take_steps(account, way);
         }
     }
 
-    /// The one of `ways` whose batch costs least. Each is worked out, and taken back.
-    fn cheapest(&mut self, ways: &[(usize, f64)], newest: Newest, goal: &Goal) -> Option<(usize, f64)> {
-        let mark = self.account.mark();
-        let costs = ways.iter().map(|&(from, most)| {
-            let cost = self.take_steps(newest, goal, from, most);
-            self.account.go_back(mark);
-            (cost, (from, most))
-        });
-        costs.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, way)| way)
+    /// The ways to make a batch: at a limit it may start at the front or behind a quarter of what is sent. The later it starts, the
+    /// less is rewritten.
+    fn ways(&self, newest: Newest, goal: &Goal) -> Vec<Way> {
+        let starts = if goal.ladders.len() > 1 { self.starts(newest) } else { vec![0] };
+        let of_start = |from| goal.ladders.iter().map(move |&most| Way { from, most });
+        starts.into_iter().flat_map(of_start).collect()
     }
 
     /// Positions that a batch may start at.
@@ -172,35 +194,47 @@ impl Sticky {
         starts
     }
 
-    /// Makes a batch from a position on. It takes the steps that cost less than a token is worth; those that cost more only as
-    /// long as more than `most` provider tokens are left. The newest stay. Returns its cost for each token of room: infinite where
-    /// more is left.
-    fn take_steps(&mut self, newest: Newest, goal: &Goal, from: usize, most: f64) -> f64 {
-        let (estimate, thinking, context) = (self.estimate(), self.thinking(), self.context());
-        let states = States::in_account(&self.account, &self.limits, estimate.scale);
-        let view = View::of(&self.index, &self.account, &self.held);
-        // Where no more may go than must, each step leaves this much at least.
-        let least = if goal.is_exact { FULL_SHARE * most } else { 0.0 };
-        let Self { account, held, .. } = self;
-        let mut ladder =
-            Ladder { account, held, view, estimate, newest, thinking, states, least, from, lost: 0.0 };
-        let price = self.policy.price();
-        if !goal.is_exact {
-            ladder.pass(price, f64::NEG_INFINITY);
-        }
-        ladder.go_down_to(most, price);
-        let lost = ladder.lost;
-        if self.context() <= most { self.cost(context, lost) } else { f64::INFINITY }
+    /// What a batch of the request as it is costs.
+    fn cost(&self) -> Cost {
+        let (policy, estimate, context) = (self.priced(), self.estimate(), self.context());
+        let growth = estimate.scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
+        Cost { policy, estimate, context, growth: growth.max(1.0) }
     }
+}
 
-    /// Cost of the batch that was made of a context, for each token of room that it wins, in input tokens: for what is rewritten,
-    /// for the uses that are lost, and for what is carried until the room is full again.
-    fn cost(&self, context: f64, lost: f64) -> f64 {
-        let (policy, estimate, left) = (self.priced(), self.estimate(), self.context());
+/// A way to make a batch.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The first position that it edits.
+    from: usize,
+    /// It takes steps that lose more than a token is worth only as long as more provider tokens than this are left.
+    most: f64,
+}
+
+/// What the cost of a batch depends on.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    policy: Policy,
+    estimate: Estimate,
+    /// Provider tokens before the batch.
+    context: f64,
+    /// Provider tokens that a call adds.
+    growth: f64,
+}
+
+impl Cost {
+    /// Cost of the batch that was made, for each token of room that it wins, in input tokens: for what is rewritten, for the uses
+    /// that are lost, and for what is carried until the room is full again. Infinite where more than `most` tokens are left.
+    fn of(&self, account: &Account, lost: f64, most: f64) -> f64 {
+        let Self { policy, estimate, context, growth } = self;
+        let left = estimate.tokens(account.sent());
+        if left > most {
+            return f64::INFINITY;
+        }
         let won = (context - left).max(1.0);
-        let a_call = estimate.scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
-        let carried = policy.prices.read * (left - estimate.base + won / 2.0) * won / a_call.max(1.0);
-        (policy.prices.rewrite(self.rewritten()) + policy.economy * lost + carried) / won
+        let carried = policy.prices.read * (left - estimate.base + won / 2.0) * won / growth;
+        let rewritten = estimate.scale * account.rewritten().cl100k as f64;
+        (policy.prices.rewrite(rewritten) + policy.economy * lost + carried) / won
     }
 }
 

@@ -33,9 +33,9 @@ pub(super) struct Ladder<'a> {
     pub(super) estimate: Estimate,
     pub(super) newest: Newest,
     /// Messages that may lose their thinking, ascending.
-    pub(super) thinking: Vec<usize>,
+    pub(super) thinking: &'a [usize],
     /// What stays whole unless a limit demands more.
-    pub(super) states: States,
+    pub(super) states: &'a States,
     /// Provider tokens that each step leaves at least.
     pub(super) least: f64,
     /// First position that it edits.

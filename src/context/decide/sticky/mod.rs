@@ -171,17 +171,14 @@ impl Sticky {
 
     /// What a rewritten list owes.
     fn rent_after(&self, rewrite: &Rewrite) -> Rent {
-        let aside = self
-            .pending
-            .as_ref()
-            .filter(|call| rewrite.is_tail && rewrite.answer.is_none() && !call.verdict.moves());
-        match aside {
-            // A new conversation owes nothing to what was carried before.
-            _ if rewrite.is_new => Rent::default(),
-            // Nor does a list to a question that was asked aside.
-            Some(call) => call.before,
-            None => self.rent,
+        // A new conversation owes nothing to what was carried before.
+        if rewrite.is_new {
+            return Rent::default();
         }
+        // Nor does a list to a question that was asked aside.
+        let is_aside = rewrite.is_tail && rewrite.answer.is_none();
+        let aside = self.pending.as_ref().filter(|call| is_aside && !call.verdict.moves());
+        aside.map_or(self.rent, |call| call.before)
     }
 
     /// Goes by the host's limits, narrowed by what refusals taught.

@@ -34,7 +34,8 @@ impl Sticky {
     /// Makes a batch. Takes it back if it is made for the bill's sake and does not pay.
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
         self.act(weighed.verdict);
-        let (prices, rewritten) = (self.priced().prices, self.rewritten());
+        let prices = self.priced().prices;
+        let rewritten = self.estimate().scale * self.account.rewritten().cl100k as f64;
         self.rent.left = self.context();
         let removed = weighed.context - self.rent.left;
         let share = if weighed.removable > 0.0 { removed / weighed.removable } else { 0.0 };
@@ -67,12 +68,6 @@ impl Sticky {
     pub(super) fn take_back(&mut self) {
         self.account.end_trial();
         self.account.take_changed();
-    }
-
-    /// Provider tokens from the first edit of this call on.
-    pub(super) fn rewritten(&self) -> f64 {
-        let since = |first| self.account.size_since(first).cl100k as f64;
-        self.estimate().scale * self.account.first_tried().map_or(0.0, since)
     }
 
     /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Account;
 use super::row::{Form, Row, Sent};
 use crate::context::request::plan::{KeptLines, Layer, Reason};
+use crate::tokens::estimate::Size;
 
 /// A place in a trial that can be gone back to.
 #[derive(Clone, Copy, Debug)]
@@ -81,9 +82,11 @@ impl Account {
         self.touched_before_trial = self.oldest_touched;
     }
 
-    /// The first message that was edited since the trial began.
-    pub fn first_tried(&self) -> Option<usize> {
-        self.trial.iter().flatten().map(|(index, _)| *index).min()
+    /// The size of what is sent from the first message on that was edited since the trial began.
+    #[must_use]
+    pub fn rewritten(&self) -> Size {
+        let first = self.trial.iter().flatten().map(|(index, _)| *index).min();
+        first.map_or_else(Size::default, |first| self.size_since(first))
     }
 
     /// Takes back every edit since the trial began.
