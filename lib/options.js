@@ -99,6 +99,12 @@ function checkMessages(method, messages, name = "messages") {
   throw new TypeError(`${method}: ${name} is ${said}; it must be an array of messages`);
 }
 
+/** Throws for anything but an array, which the hook and the guard take whatever it holds. */
+function checkList(messages) {
+  if (Array.isArray(messages)) return;
+  throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
+}
+
 module.exports = {
   anything,
   count,
@@ -112,6 +118,7 @@ module.exports = {
   oneOf,
   orFunction,
   checkOptions,
+  checkList,
   checkMessages,
   nearest,
   positive,

@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { some } from "./numbers.mjs";
 import { readLines } from "./recording/lines.mjs";
 import { nameOf, printable, reading, UsageError } from "./terminal.mjs";
@@ -32,19 +32,22 @@ async function findSession(path) {
   if (path === "-") return path;
   if (path !== undefined && !(await reading(path, stat(path))).isDirectory()) return path;
   const folders = path === undefined ? HOMES() : [path];
-  const found = (await Promise.all(folders.map(sessionsIn))).flat();
+  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
   const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
   const where = folders.map(printable).join(" or ");
   throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
 }
 
-async function sessionsIn(folder) {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const files = entries.filter((entry) => entry.isFile() && SESSION.test(entry.name));
-  const paths = files.map(({ parentPath, path = parentPath, name }) => join(path, name));
-  const near = paths.filter((file) => relative(folder, file).split(sep).length <= MAX_DEPTH + 1);
-  return Promise.all(near.map(async (file) => ({ file, mtimeMs: (await stat(file)).mtimeMs })));
+async function sessionsIn(folder, depth = 0) {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const found = entries.map(async (entry) => {
+    const file = join(folder, entry.name);
+    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, depth + 1) : [];
+    const { mtimeMs } = SESSION.test(entry.name) ? await stat(file).catch(() => ({})) : {};
+    return mtimeMs === undefined ? [] : [{ file, mtimeMs }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** The recording in the file at `path`; "-" is standard input. */

@@ -110,8 +110,7 @@ class Guard {
 
   /** Returns the messages, the same list in pi's shape, and that list with capped results. */
   read(messages) {
-    if (!Array.isArray(messages))
-      throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
+    rules.checkList(messages);
     const list = this.#shapes.read(messages);
     return { messages, list, capped: list.map((message) => this.#capped(message)) };
   }

@@ -7,17 +7,13 @@ const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
 const { asked, checkHookOptions, completeCache, nativeOptions } = require("./options.js");
-const { amount, positive, record, times } = require("../options.js");
+const { amount, checkList, positive, record, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
 const { hookOptions } = require("../contract.js");
 const { Reporter, scheduleOf, sentBy } = require("./events.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
 const { protection } = require("./snapshot.js");
 const { isAnswer } = require("./values.js");
-
-class InputError extends Error {
-  code = "ERR_INVALID_INPUT";
-}
 
 function createTransformContext(options) {
   const hook = new Hook("createTransformContext", options);
@@ -76,7 +72,7 @@ class Hook {
    * the call was cancelled. Rejects where `transform` reports. `report` gets the outcome before any later call begins.
    */
   async run(messages, call = new Call(), byMessage = false, report = () => {}) {
-    if (!Array.isArray(messages)) throw new InputError("messages must be an array");
+    checkList(messages);
     const terms = this.#terms(byMessage);
     // The host pushes into the live array while this call waits. Holes become undefined.
     const list = [...messages];
@@ -150,13 +146,12 @@ class Hook {
   /** The host's word on its model at this call. Of its cache, what it does not say is learned. */
   #terms(byMessage) {
     const { overheadTokens, maxPromptTokens, warmedAt, coldAt, cache } = this.options;
-    const isAsked = typeof cache === "function";
-    const { read, write, ttlSeconds } = (isAsked && completeCache(asked(cache, record))) || {};
+    const told = typeof cache === "function" ? (completeCache(asked(cache, record)) ?? {}) : undefined;
     return {
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),
       maxPromptTokens: asked(maxPromptTokens, positive),
-      ...(isAsked && { cacheRead: read, cacheWrite: write, ttlSeconds }),
+      ...(told && { cacheRead: told.read, cacheWrite: told.write, ttlSeconds: told.ttlSeconds }),
       warmedAt: asked(warmedAt, times),
       coldAt: asked(coldAt, times),
       byMessage,

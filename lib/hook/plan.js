@@ -47,12 +47,12 @@ class Plan {
   apply(messages, made, writer, isAsRead) {
     const isMade = (edit) => isWhole(edit) || isMadeOf(messages[edit.index], edit, made, writer, isAsRead);
     this.edits = this.edits.filter(isMade);
+    this.edited = this.edits.filter((edit) => !isWhole(edit)).map(({ index }) => index);
     if (this.edits.length === 0) return messages;
     const sent = messages.slice();
     for (const { index, action, count } of this.edits) {
       if (action === "drop") sent.fill(DROPPED, index, index + count);
     }
-    this.edited = this.edits.filter((edit) => !isWhole(edit)).map(({ index }) => index);
     for (const index of this.edited) sent[index] = made[index].copy;
     const ordered = this.#order.length === 0 ? sent : this.#order.map((index) => sent[index]);
     return ordered.filter((message) => message !== DROPPED);
@@ -62,7 +62,7 @@ class Plan {
 /** Stands in a request where a message is left out. */
 const DROPPED = Symbol("dropped");
 
-/** True of an edit that leaves its message, or all of it out. */
+/** True of an edit that changes no message itself: it leaves messages out, or moves one. */
 const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
 
 /** Numbers from `from` on, by their names; undefined where there is none. */

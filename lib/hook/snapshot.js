@@ -172,9 +172,9 @@ function hasTextId(content) {
 }
 
 /** A value as JSON; nothing where JSON cannot say them (cycles, BigInt, a getter that throws, great depth). */
-function json(value, replacer) {
+function json(value, replacer, indent) {
   try {
-    return JSON.stringify(value, replacer) ?? "";
+    return JSON.stringify(value, replacer, indent) ?? "";
   } catch {
     return "";
   }

@@ -41,7 +41,9 @@ function valuesOf(message) {
 /** True if the host changed a message in place since these values were read from it. NaN is what a host may compute. */
 function isStale(values, message) {
   const now = valuesOf(message);
-  return now.length !== values.length || now.some((value, i) => !Object.is(values[i], value));
+  if (now.length !== values.length) return true;
+  for (let i = 0; i < now.length; i += 1) if (!Object.is(values[i], now[i])) return true;
+  return false;
 }
 
 /** Deeper than this nothing is compared: the message is read. */
@@ -60,7 +62,7 @@ function isSameList(one, other, depth) {
   return true;
 }
 
-/** Compares all keys but `late`, which may be missing. */
+/** Compares all keys but `late`, which may be missing or differ. */
 function isSameRecord(one, other, depth, late) {
   if (!isPlain(one) || !isPlain(other)) return false;
   let keys = 0;

@@ -18,7 +18,7 @@ function textOf(message, sent) {
 const BLOCKS = new Map([
   ["text", ({ text }) => String(text)],
   ["thinking", ({ thinking }) => `(thinking) ${thinking}`],
-  ["toolCall", ({ name, arguments: given }) => `(call) ${name} ${json(given)}`],
+  ["toolCall", ({ name, arguments: given }) => `(call) ${name} ${json(given, undefined, 2) || "…"}`],
 ]);
 
 /** The whole text of a message, with its calls and thinking. */

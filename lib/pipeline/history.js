@@ -89,7 +89,9 @@ class StoredHistory {
     const { run, events } = this.#database;
     await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
     const columns = await this.#columnsOf("events");
-    const type = columns.has("event_type") ? "event_type" : "type";
+    const type = ["event_type", "type"].find((name) => columns.has(name));
+    if (type === undefined)
+      throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
     const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
     if (columns.has("chat_id"))
       values.chat_id = chatId === undefined ? null : this.#chat("recordCompression", chatId);

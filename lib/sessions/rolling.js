@@ -92,14 +92,17 @@ class RollingMemory {
   }
 
   async beforePrompt(messages, question, signal) {
-    const given = Array.isArray(messages) ? messages.slice() : [];
-    const outcome = this.#turn.then(() => this.#rollIfTime(given, question, signal));
-    this.#turn = outcome;
-    return outcome;
+    return this.#inTurn(messages, question, signal);
   }
 
   async afterReply(messages, signal) {
-    return this.beforePrompt(messages, undefined, signal);
+    return this.#inTurn(messages, undefined, signal);
+  }
+
+  #inTurn(messages, question, signal) {
+    const given = Array.isArray(messages) ? messages.slice() : [];
+    this.#turn = this.#turn.then(() => this.#rollIfTime(given, question, signal));
+    return this.#turn;
   }
 
   async #rollIfTime(given, question, signal) {

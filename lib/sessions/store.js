@@ -1,5 +1,5 @@
-// A session, the tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The methods of the
-// SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
+// A session, the tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The
+// methods of the SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
 "use strict";
 
 const { written } = require("../shapes/text.js");

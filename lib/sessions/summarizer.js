@@ -90,8 +90,9 @@ const missing = (leftOut, what) => (leftOut === 0 ? "" : `\n${leftOut} older ${w
 const taggable = (record) => JSON.stringify(record).replaceAll("<", "\\u003c");
 
 /**
- * Calls the summariser, which can throw, reject, hang or return no text. Resolves with `{ text }`, with `{ failure }`, or with neither if there is no summariser or the host aborted. Settles after
- * `timeoutMs` at the latest, or when `signal` aborts; both abort the signal of the request. `prompt` can be a promise.
+ * Calls the summariser, which can throw, reject, hang or return no text. Resolves with `{ text }`, with `{ failure }`, or with
+ * neither if there is no summariser or the host aborted. Settles after `timeoutMs` at the latest, or when `signal` aborts; both
+ * abort the signal of the request. `prompt` can be a promise.
  */
 async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }) {
   if (summarize === undefined || signal?.aborted) return {};

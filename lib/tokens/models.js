@@ -1,5 +1,5 @@
-// The encodings that are compiled in, and the encoding of a model, of a transcript or of a name. For an unknown name errors name the
-// nearest. The vocabularies are in the native engine.
+// The encodings that are compiled in, and the encoding of a model, of a transcript or of a name. For an unknown name errors name
+// the nearest. The vocabularies are in the native engine.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");

@@ -14,7 +14,7 @@ use crate::context::facts::transcript::Message;
 
 /// UTF-16 code units of the texts whose facts are kept while not in use. Facts take about two bytes for each.
 const MAX_UNITS: usize = 2 << 20;
-/// Units that stand for the facts of an empty message.
+/// Units added for each message: its facts take room without any text, too.
 const LEAST_UNITS: usize = 512;
 /// Entries from which on unused ones are removed.
 const SWEPT_FROM: usize = 4096;

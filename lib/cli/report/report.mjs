@@ -17,8 +17,9 @@ const { LAYERS } = contract;
 /** The page is one file with everything in it, made by `npm run build:report` from report/ and shipped with the package. */
 const PAGE = new URL("page.html", import.meta.url);
 const REFUSALS = { ...REASONS, ENOENT: "its folder is not there; make it first" };
-/** The policy that edits nothing, and the name of one with other options than those of `SETTINGS`. */
-export const NONE = "no compression";
+/** The policy that edits nothing. */
+const NONE = "no compression";
+/** The policy of a hook with other options than those of `SETTINGS`. */
 const OWN = "these options";
 const SETTINGS = {
   everyCall: { schedule: "everyCall" },

@@ -87,8 +87,8 @@ impl Counter {
         total
     }
 
-    /// Tokens of the next few hundred pieces, and their end. If `is_whole`, the cache is asked for whole pieces: it has those of
-    /// a text that came before. Of a new text it knows more parts than pieces.
+    /// Tokens of the next few hundred pieces, and their end. A new text is cut into parts: the cache knows more of them than of
+    /// pieces. If `is_whole`, as for a text that comes again, the cache is asked for whole pieces and keeps them.
     #[inline(always)]
     fn count_batch(&mut self, scanner: Scanner, is_whole: bool, text: &[u8], at: usize) -> (usize, usize) {
         let bridges = (!is_whole).then_some(&*self.words.bridges);
@@ -117,7 +117,8 @@ impl Counter {
     }
 }
 
-/// Tokens of a piece of more than 15 bytes, or of one that the cache did not have. A whole piece is counted part by part.
+/// Tokens of a piece of more than 15 bytes, or of one that the cache did not have. A longer whole piece is counted part by
+/// part.
 #[inline(never)]
 fn count_unknown(
     words: &Words,

@@ -35,7 +35,7 @@ pub(crate) fn pair(left: u32, right: u32) -> u64 {
     fold(u64::from(left) << 32 | u64::from(right), 0)
 }
 
-/// Bits of `bridges` for each boundary in them: then one boundary in some sixteen that no token crosses is kept whole.
+/// Bits of `bridges` for each boundary in them: of those that no token crosses, at most one in some sixteen is kept whole.
 const BITS_PER_BRIDGE: usize = 32;
 
 /// The bytes of a character, the first lowest.

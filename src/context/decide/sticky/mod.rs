@@ -20,7 +20,7 @@ use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::{Limits, Overflow, shrink, thinking};
 use crate::context::request::plan::{Edit, Plan};
-use crate::context::request::validity::{bound_among, strip_bound, strip_unbound, strip_within};
+use crate::context::request::validity::{strip_among, strip_unbound, strip_within};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The call that was planned last. Until its answer comes its batch can be taken back.
@@ -247,8 +247,7 @@ impl Sticky {
         for &index in &needed {
             self.account.send_whole(index);
         }
-        let bound = bound_among(&self.account, &needed);
-        strip_bound(&mut self.account, &bound);
+        strip_among(&mut self.account, &needed);
         strip_unbound(&mut self.account);
     }
 }

@@ -15,7 +15,7 @@ use super::target::{File, FileUse, Range, Target};
 use super::{patch, script};
 use crate::text::utf16;
 
-/// Values looked at in one call's arguments, and files in them.
+/// Objects looked at in one call's arguments, and values of one list; files in them.
 const MAX_VALUES: usize = 4096;
 const MAX_FILES: usize = 64;
 
@@ -154,7 +154,7 @@ fn fields_of(arguments: &str) -> Map<String, Value> {
     }
 }
 
-/// Adds these arguments and all objects in them, each behind the one that holds it.
+/// Adds these arguments and all objects in them in the order they are written, each behind the one that holds it.
 fn add_objects<'a>(fields: &'a Map<String, Value>, above: Option<usize>, objects: &mut Vec<Object<'a>>) {
     let at = objects.len();
     objects.push((fields, above));

@@ -106,7 +106,6 @@ pub(super) struct ToolForm {
     pub(super) range: Names,
     /// Number of first lines.
     pub(super) head: Names,
-    tail: Names,
 }
 
 /// A program that reads or changes files, or runs what does.

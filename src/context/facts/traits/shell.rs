@@ -89,6 +89,8 @@ impl Reader {
                     (None, None) => {}
                 };
             }
+            // It only prints its words, or is a script too deep to be read.
+            Some((_, of)) if matches!(of.files, Operands::Echo | Operands::Shell) => self.here(command),
             Some((at, program)) => self.run(program, at, rest, command),
             None => self.here(command),
         }
@@ -107,7 +109,12 @@ impl Reader {
                 return self.here(command);
             }
             Operands::Words if read.is_printed => read.files.iter().filter_map(reads).collect(),
-            Operands::Words | Operands::None => Vec::new(),
+            Operands::Words
+            | Operands::None
+            | Operands::Command
+            | Operands::Shell
+            | Operands::Folder
+            | Operands::Echo => Vec::new(),
             Operands::Revision | Operands::Named => read.named.iter().filter_map(reads).collect(),
             Operands::Move => match read.files[..] {
                 [from, to] => {
@@ -130,9 +137,6 @@ impl Reader {
                 let inline = words.iter().position(|word| program.texts.has(word));
                 let inline = inline.and_then(|at| words.get(at + 1)).copied();
                 script::files(command.body.as_deref().or(inline).unwrap_or_default(), folder)
-            }
-            Operands::Command | Operands::Shell | Operands::Folder | Operands::Echo => {
-                return self.here(command);
             }
         };
         let writes = matches!(program.files, Operands::Write | Operands::Patch | Operands::Script);

@@ -58,7 +58,7 @@ impl Links {
     /// Links the messages again that a change from `at` on may link otherwise, and all behind them.
     pub(super) fn relink(&mut self, messages: &[Arc<Message>], at: usize) {
         let first = answers_before(messages, at).last().unwrap_or(0);
-        // The calls that are open there are of answers from here on.
+        // A result from `first` on can only answer a call from `from` on.
         let from = answers_before(messages, first).last().unwrap_or(first);
         self.strangers.split_off(&first);
         let known = self.links.split_off(from.min(self.links.len()));

@@ -77,8 +77,8 @@ pub struct Assistant {
     pub has_text_id: bool,
 }
 
-/// A provider's report of one call: tokens of the prompt, and dollars where the host priced them. `None` where nothing usable was
-/// said.
+/// A provider's report of one call: the tokens of its prompt, and the dollars for them where the host priced them. A field is
+/// `None` where nothing usable was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Prompt tokens that were neither read from the cache nor written to it.

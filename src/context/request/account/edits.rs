@@ -91,11 +91,9 @@ impl Account {
 
     /// Takes back every edit since the trial began.
     pub fn end_trial(&mut self) {
-        let Some(edits) = self.trial.take() else { return };
-        for (index, sent) in edits.into_iter().rev() {
-            self.change(index, |row| sent.put_into(row));
+        if self.take_back(0).is_some() {
+            self.oldest_touched = self.touched_before_trial.take();
         }
-        self.oldest_touched = self.touched_before_trial.take();
     }
 
     /// Marks what was tried so far.
@@ -107,12 +105,18 @@ impl Account {
 
     /// Takes back every edit of the trial since it was marked.
     pub fn go_back(&mut self, Mark { edits, oldest_touched, changed }: Mark) {
-        let Some(mut kept) = self.trial.take() else { return };
-        for (index, sent) in kept.drain(edits.min(kept.len())..).rev() {
-            self.change(index, |row| sent.put_into(row));
-        }
+        let Some(kept) = self.take_back(edits) else { return };
         self.trial = Some(kept);
         (self.oldest_touched, self.changed) = (oldest_touched, changed);
+    }
+
+    /// Ends the trial and takes back its edits but for the first `kept`, which it returns.
+    fn take_back(&mut self, kept: usize) -> Option<Vec<(usize, Sent)>> {
+        let mut edits = self.trial.take()?;
+        for (index, sent) in edits.drain(kept.min(edits.len())..).rev() {
+            self.change(index, |row| sent.put_into(row));
+        }
+        Some(edits)
     }
 
     /// Makes every edit since the trial began one for good.

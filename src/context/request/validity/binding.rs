@@ -50,15 +50,15 @@ fn version(rest: &str) -> Option<Version> {
 pub fn strip_within(account: &mut Account, messages: Range<usize>) {
     let thinkers = account.thinkers();
     let place = |end: usize| thinkers.partition_point(|&index| index < end);
-    let within = thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default();
-    let bound = bound_among(account, within);
-    strip_bound(account, &bound);
+    let within = thinkers.get(place(messages.start)..place(messages.end)).unwrap_or_default().to_vec();
+    strip_among(account, &within);
 }
 
-/// The messages at these indices whose thinking is bound and sent.
-pub fn bound_among(account: &Account, indices: &[usize]) -> Vec<usize> {
+/// Strips the thinking at these indices that is bound and sent.
+pub fn strip_among(account: &mut Account, indices: &[usize]) {
     let bound = bound_thinkers(account, indices.iter().copied());
-    bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect()
+    let bound: Vec<usize> = bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect();
+    strip_bound(account, &bound);
 }
 
 /// Strips the thinking of these messages: it is bound to what no longer stands before it.

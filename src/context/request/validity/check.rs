@@ -119,13 +119,14 @@ impl<'a> View<'a> {
         if let Some(&index) = turns.last() {
             found.extend(self.ending_rule(index).map(|rule| Problem { index, rule }));
         }
-        for pair in turns.windows(2).filter(|_| self.family == Family::Google) {
-            if let &[before, index] = pair
-                && self.calls(before).is_some()
-                && self.calls(index) == Some(true)
-            {
-                found.push(Problem { index, rule: Rule::CallAfterReply });
-            }
+        if self.family == Family::Google {
+            let call_after_reply = |pair: &[usize]| match *pair {
+                [before, index] if self.calls(before).is_some() && self.calls(index) == Some(true) => {
+                    Some(Problem { index, rule: Rule::CallAfterReply })
+                }
+                _ => None,
+            };
+            found.extend(turns.windows(2).filter_map(call_after_reply));
         }
         found
     }

@@ -8,7 +8,7 @@ mod binding;
 mod check;
 mod repair;
 
-pub use binding::{binds_thinking, bound_among, holds_turn, strip_bound, strip_unbound, strip_within};
+pub use binding::{binds_thinking, holds_turn, strip_among, strip_bound, strip_unbound, strip_within};
 pub use check::{Problem, check};
 pub use repair::{Mend, Repair, repair};
 
