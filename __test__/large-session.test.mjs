@@ -5,12 +5,8 @@ import { spawnSync } from "node:child_process";
 import { closeSync, openSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { CLI, folder } from "./support/cli.mjs";
 import { answer, call, result } from "./support/messages.mjs";
-import { temporaryFolder } from "./support/temporary.mjs";
-
-const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
-const folder = temporaryFolder("large");
 
 const RESULTS = 100;
 const RESULT_BYTES = 1_000_000;

@@ -8,18 +8,16 @@ import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { pageTest } from "./support/browser.mjs";
+import { CLI, folder } from "./support/cli.mjs";
 import { FakePi } from "./support/fake-pi.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
-import { temporaryFolder } from "./support/temporary.mjs";
 
-const CLI = fileURLToPath(new URL("../bin/pi-strata.js", import.meta.url));
 const MORE = join(homedir(), ".cache/strata-sessions");
-const folder = temporaryFolder("shown");
 
 const more = existsSync(MORE)
   ? readdirSync(MORE, { recursive: true }).flatMap((name) =>

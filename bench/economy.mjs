@@ -22,8 +22,8 @@ const SWEEP = [
 ];
 
 /**
- * Dollars for the public sessions, never compacted, under a policy that knows every later answer and loses as much as our setting.
- * Measured once: it shows what no rule can reach.
+ * Dollars for the public sessions, never compacted, under a policy that knows every later answer. Measured once, when it lost as
+ * much as our settings of that time did.
  */
 const CLAIRVOYANT = { "sticky, faithful": 54, "sticky, balanced": 49, "sticky, thrifty": 42 };
 

@@ -62,7 +62,7 @@ const IDLE_CHANCE = 0.15;
 const LEAST_SAVED_DOLLARS = 0.05;
 
 /** The cost of usage: pi's own rule. */
-export function costOf(model, usage) {
+function costOf(model, usage) {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   let [rates, passed] = [model.cost, -1];
   for (const tier of model.cost.tiers ?? []) {
@@ -89,7 +89,7 @@ export class FakePi {
   #command;
   #cached = { pieces: [], usedAt: Number.NEGATIVE_INFINITY };
   #sizes = new Map();
-  /** Compactions that were carried out, and those that the extension declined. */
+  /** Compactions that were carried out. */
   compactions = 0;
   #isSilent;
   #overheadTokens;

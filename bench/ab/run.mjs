@@ -28,13 +28,14 @@ export class LimitReached extends Error {}
  * `{ baseUrl, keyVariable }` for a server of one's own; `onTask` is told each record.
  */
 export async function goOn(journal, sessions, { onTask, ...how }) {
+  const spent = new Map();
   for (const session of sessions) {
     for (const [place, arm] of session.arms.entries()) {
       const isOwn = (record) => record.session === session.name && record.arm === arm;
       const records = journal.records.filter(isOwn);
       const open = session.tasks.slice(records.length);
       if (open.length === 0) continue;
-      const run = new ArmRun(journal, { sessions, session, arm, place, ...how });
+      const run = new ArmRun(journal, { sessions, session, arm, place, spent, ...how });
       await run.settle(open, records, onTask);
     }
   }
@@ -43,6 +44,8 @@ export async function goOn(journal, sessions, { onTask, ...how }) {
 /** One session under one arm. */
 class ArmRun {
   #journal;
+  /** Dollars of the other runs, by the file of their calls. */
+  #spentIn;
   #sessions;
   #session;
   #arm;
@@ -59,8 +62,9 @@ class ArmRun {
   #task;
   #failure;
 
-  constructor(journal, { sessions, session, arm, place, limits, pi, access }) {
+  constructor(journal, { sessions, session, arm, place, spent, limits, pi, access }) {
     this.#journal = journal;
+    this.#spentIn = spent;
     this.#sessions = sessions;
     this.#session = session;
     this.#arm = arm;
@@ -114,7 +118,14 @@ class ArmRun {
       arms.map((arm) => this.#journal.place(name, arm).callsFile),
     );
     const others = places.filter((file) => file !== this.#files.callsFile);
-    this.#elsewhere = others.reduce((sum, file) => sum + spentOn(readCalls(file), this.#pi.prices), 0);
+    this.#spentIn.delete(this.#files.callsFile);
+    this.#elsewhere = others.reduce((sum, file) => sum + this.#dollarsIn(file), 0);
+  }
+
+  /** Of another run, which does not grow meanwhile. */
+  #dollarsIn(file) {
+    if (!this.#spentIn.has(file)) this.#spentIn.set(file, spentOn(readCalls(file), this.#pi.prices));
+    return this.#spentIn.get(file);
   }
 
   #spent() {

@@ -24,7 +24,7 @@ export function summarize(settings, records) {
 }
 
 /** Tasks of each arm once the run is whole: eight in each language. */
-export function plannedTasks({ sessions, languages }) {
+function plannedTasks({ sessions, languages }) {
   return 8 * languages.length * sessions;
 }
 

@@ -19,7 +19,7 @@ const UPPER = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]";
 const LOWER = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]";
 const SHORT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
 /** As Moonshot's own tokenizer has it. */
-export const KIMI =
+const KIMI =
   `[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${SHORT}|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${SHORT}|` +
   "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 const LLAMA3 =
