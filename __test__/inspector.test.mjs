@@ -312,6 +312,21 @@ test("changes begin, hold and end; hosts that hand in copies change nothing", as
   await inspector.close();
 });
 
+test("the page shows what was sent of each message, also where one was moved", async () => {
+  const inspector = createInspector();
+  const hook = inspector.createTransformContext({ schedule: "everyCall" });
+  const remark = { role: "custom", customType: "x", content: "remark", display: false };
+  const messages = conversation(12).toSpliced(2, 0, remark);
+  const sent = await hook(messages);
+  const url = await inspector.open();
+  for (const [number, message] of messages.entries()) {
+    const shown = await (await fetch(new URL(`message?number=${number}`, url))).json();
+    const copy = sent.includes(message) ? undefined : sent[number === 3 ? 2 : number];
+    assert.equal(shown.sent, copy?.content[0].text, `message ${number}`);
+  }
+  await inspector.close();
+});
+
 test("every change of a long session is explained, and what is taken out adds up to what was saved", async () => {
   const { messages } = await loadSession(EXAMPLE);
   const inspector = createInspector();

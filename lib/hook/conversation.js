@@ -138,9 +138,9 @@ class Conversation {
     return this.#native.tokens();
   }
 
-  /** The text that the last plan put into the message at `index`. */
-  textAt(index) {
-    return this.#made[index]?.text;
+  /** `{ copy, text }` of the message at `index` as the last plan edited it: the copy that was sent, and the text put into it. */
+  editAt(index) {
+    return this.#made[index];
   }
 
   /** The number of messages in `list` behind this conversation's newest: the same object, or a copy of an answer. */

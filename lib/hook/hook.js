@@ -167,7 +167,7 @@ class Hook {
     const { mode, why } = scheduleOf(plan);
     const miss = quietly(() => this.#missOf(outcome));
     if (miss !== undefined) reporter.emit({ type: "cacheMiss", ...miss });
-    reporter.plan(list, plan, ({ index }) => conversation.textAt(index).length);
+    reporter.plan(list, plan, ({ index }) => conversation.editAt(index).text.length);
     if (plan.isRefused === 1 || tokensAfter > budget) {
       reporter.emit({ type: "contextOverflow", tokens: tokensAfter, contextWindow, floorTokens });
     }

@@ -63,11 +63,7 @@ class CallLog {
     });
     this.#log.watch(this.#calls.length, editsIn(plan, numbers));
     this.#sent.clear();
-    let dropped = 0;
-    for (const { index, action } of plan.edits) {
-      if (action === "drop") dropped += 1;
-      else this.#sent.set(numbers[index], edited[index - dropped]);
-    }
+    for (const index of plan.edited) this.#sent.set(numbers[index], conversation.editAt(index).copy);
   }
 
   /** Adds a call that failed: its messages were sent as they came. */

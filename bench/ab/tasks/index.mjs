@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { orderOf } from "../arms.mjs";
+import { UsageError } from "../journal.mjs";
 import { LANGUAGES } from "./languages.mjs";
 import { projectOf } from "./project.mjs";
 
@@ -39,6 +40,9 @@ export function ownSessions({ sessions, arms, languages, seed }) {
 
 /** Languages whose interpreter is on this machine, and those without: `{ here, missing }`. */
 export function languagesHere(names = Object.keys(LANGUAGES)) {
+  const unknown = names.find((name) => !Object.hasOwn(LANGUAGES, name));
+  if (unknown !== undefined)
+    throw new UsageError(`There is no language ${unknown}: choose of ${Object.keys(LANGUAGES).join(", ")}.`);
   const isHere = (name) => LANGUAGES[name].isHere();
   return { here: names.filter(isHere), missing: names.filter((name) => !isHere(name)) };
 }
