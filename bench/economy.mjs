@@ -69,28 +69,25 @@ console.log("\nOur settings\n");
 console.log(compareTable(sweep));
 
 const whole = sessions.length > 1 ? "all" : sessions[0].name;
-const points = (of, kind) =>
+const points = (of, share, kind) =>
   of
     .filter(({ session }) => session === whole)
-    .map(({ policy, dollarsWithRereads, recall }) => ({
-      label: policy,
-      x: dollarsWithRereads,
-      y: 100 * recall,
-      kind,
-    }));
+    .map((row) => ({ label: row.policy, x: row.dollarsWithRereads, y: 100 * row[share], kind }));
 const limits = rows.flatMap(({ session, policy, recall }) =>
   isPublic && scale !== undefined && session === whole && policy in CLAIRVOYANT
     ? { label: `${policy}, all known`, x: CLAIRVOYANT[policy], y: 100 * recall, kind: "policy" }
     : [],
 );
-const plot = scatterPlot({
-  title: `Dollars and recall, ${sessions.map(({ name }) => name).join(", ")}`,
-  xLabel: "dollars, with what reading again after blind edits would cost",
-  yLabel: "recall, %",
-  rings: "ours, other settings",
-  points: [...points(rows, "policy"), ...limits, ...points(sweep, "setting")],
-});
+const plotOf = (what, share, more) =>
+  scatterPlot({
+    title: `Dollars and ${what}, ${sessions.map(({ name }) => name).join(", ")}`,
+    xLabel: "dollars, with what reading again after blind edits would cost",
+    yLabel: `${what}, %`,
+    rings: "ours, other settings",
+    points: [...points(rows, share, "policy"), ...more, ...points(sweep, share, "setting")],
+  });
 if (flags.save) {
   save(`${name}.json`, { ...setting, rows, sweep });
-  save(`${name}.svg`, plot);
+  save(`${name}.svg`, plotOf("recall", "recall", limits));
+  if (isPublic && scale !== undefined) save("frontier.svg", plotOf("copied text in view", "copied", []));
 }

@@ -1,11 +1,9 @@
 // How likely what was shown is to be needed again, with the constants of forgetting and their spread: `npm run bench:fit`.
 // The sessions are public recordings of many agents (bench/fit/manifest.json), fetched once, or the arrays of messages in
-// the folder STRATA_RECORDINGS. One side of the repositories is fitted, the other checks. Prints Markdown; with `--json`
-// everything by age.
+// the folder STRATA_RECORDINGS. One side of the repositories is fitted, the other checks. Prints Markdown.
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { progressLine } from "../lib/cli/terminal.mjs";
 import { fittedWithSpread, summed } from "./fit/forgetting.mjs";
 import { messagesIn } from "./fit/formats.mjs";
@@ -18,21 +16,16 @@ const SIDES = ["fit", "check"];
 const LEAST_AGE = 3;
 /** First ages of the buckets, in calls. */
 const BUCKETS = [0, 1, 3, 6, 11, 21, 41, 81, 161];
-const kind = (name) => name.split(", ")[0];
-const state = (name) => name.split(", ")[1];
-const own = (name) => (/result|user/.test(name) ? kind(name) : "own");
+/** All that the model wrote is one class. */
+const byOrigin = (name) => (/result|user/.test(name) ? name : "own");
 const whole = (name) => name;
 const TABLES = [
-  ["Spans of 24 characters (every 12) per 1000 tokens", "spans", kind, 1000],
-  ["The same, by earlier uses", "spans", whole, 1000],
-  ["The same, all that the model wrote as one", "spans", own, 1000],
-  ["Uses per name of 8 characters or more", "names", state, 1],
-  ["The same, by look", "names", whole, 1],
-  ["Quotes in edits per line", "lines", kind, 1],
+  ["Spans of 24 characters (every 12) per 1000 tokens", "spans", byOrigin, 1000],
+  ["Uses per name of 8 characters or more", "names", whole, 1],
+  ["Quotes in edits per line", "lines", whole, 1],
   ["Quotes per line that was read, from the first edit after that on", "memory", whole, 1],
 ];
 
-const { values } = parseArgs({ options: { json: { type: "boolean" } } });
 const manifest = JSON.parse(await readFile(new URL("fit/manifest.json", import.meta.url), "utf8"));
 const folder = process.env.STRATA_RECORDINGS;
 const recordings = folder === undefined ? manifest : await recordingsIn(folder);
@@ -57,13 +50,7 @@ const tables = TABLES.map(([title, of, classOf, per]) => {
     .map((name) => [name, Object.fromEntries(SIDES.map((side) => [side, fitOf(of, classOf, name, side)]))]);
   return { title, per, rows: rows.filter(([, { fit, check }]) => Math.max(fit.events, check.events) > 0) };
 });
-if (values.json)
-  console.log(
-    JSON.stringify({ sessions: SIDES.map(sizeOf), tables }, (_, value) =>
-      ArrayBuffer.isView(value) ? [...value] : value,
-    ),
-  );
-else console.log([...SIDES.map(sizeOf), ...tables.flatMap((table) => [...printed(table)])].join("\n"));
+console.log([...SIDES.map(sizeOf), ...tables.flatMap((table) => [...printed(table)])].join("\n"));
 
 /** Files `owner+repository+….json` of a folder; a repository that the manifest does not name checks. */
 async function recordingsIn(folder) {
@@ -98,7 +85,7 @@ function fitOf(of, classOf, name, side) {
 }
 
 function inOrder(a, b) {
-  return KINDS.indexOf(kind(a)) - KINDS.indexOf(kind(b)) || (a < b ? -1 : 1);
+  return KINDS.indexOf(a) - KINDS.indexOf(b) || (a < b ? -1 : 1);
 }
 
 function sizeOf(side) {

@@ -15,8 +15,6 @@ const COLD_ROUNDS = 20;
 /** Long conversations of short messages: how the cost of a call grows with their number. */
 const COUNTS = [1_000, 10_000, 100_000];
 const COUNT_ROUNDS = 50;
-/** Conversations that a hook serves when it meets a new one, and their messages. */
-const CONVERSATIONS = { count: 256, messages: 24 };
 
 /** Messages of about `lines` times 45 characters every other one: calls and results, as a busy agent leaves them. */
 function busyAgent(count, lines) {
@@ -88,21 +86,6 @@ async function measure(messages, schedule, warmRounds = WARM_ROUNDS, coldRounds 
   return rounds;
 }
 
-/** First calls of conversations on a hook that serves many. */
-async function newcomers({ count, messages }) {
-  const hook = createTransformContext();
-  const serve = (i) =>
-    busyAgent(messages, 5).map((message) => ({ ...message, timestamp: message.timestamp + 1e7 * i }));
-  const others = Array.from({ length: count }, (_, i) => serve(i));
-  for (const other of others) await hook(other);
-  const rounds = [];
-  for (let i = 0; i < COUNT_ROUNDS; i += 1) {
-    others.push(serve(count + i));
-    rounds.push(await timed(others.at(-1), () => hook(others.at(-1))));
-  }
-  return rounds;
-}
-
 /** One line: medians with their 95th percentiles, and the share of stringify that the main thread was held. */
 function row(name, schedule, kind, rounds) {
   const of = (key) => rounds.map((round) => round[key]);
@@ -136,8 +119,4 @@ for (const count of COUNTS) {
   const { warm, grown } = await measure(messages, "sticky", COUNT_ROUNDS, 0);
   rows.push(row(`${count} short`, "sticky", "warm", warm), row(`${count} short`, "sticky", "grown", grown));
 }
-const { count, messages } = CONVERSATIONS;
-rows.push(
-  row(`${messages} short, beside ${count} others`, "sticky", "first", await newcomers(CONVERSATIONS)),
-);
 console.table(rows);

@@ -152,17 +152,12 @@ function savings(isMeant) {
   return `${Math.min(...shares)}–${Math.max(...shares)} %`;
 }
 
-/** Cells of the READMEs' table by policy, of what was measured so far. */
+/** Cells of the READMEs' table by policy. */
 function shownCells() {
-  const file = new URL("needs-public.json", RESULTS);
-  const needs = existsSync(file) ? results("needs-public.json").rows : [];
-  const copiedOf = (policy) =>
-    needs.find((row) => row.session === SHOWN_SESSION && row.policy === policy)?.shares.copied;
   return new Map(
-    shownRows().map(({ policy, dollars, toolRecall, userText }) => {
-      const copied = copiedOf(policy);
-      const unseen = copied === undefined ? "–" : percent(1 - copied);
-      return [policy, [`$${dollars.breakpoint.toFixed(2)}`, percent(toolRecall), percent(userText), unseen]];
+    shownRows().map(({ policy, dollars, toolRecall, userText, copied }) => {
+      const shares = [toolRecall, userText, 1 - copied].map(percent);
+      return [policy, [`$${dollars.breakpoint.toFixed(2)}`, ...shares]];
     }),
   );
 }

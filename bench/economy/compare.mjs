@@ -27,10 +27,10 @@ const RECORDED = { "the host's compactions, as recorded": recordedCompactions };
 
 /**
  * One row per session and policy, then, where there are several sessions, one per policy over all of them. `sessions`
- * are `{ name, messages, compactions }`, the messages a recording or a list; `onStep` is called after each row that was measured. A
+ * are `{ name, messages, compactions }`, the messages a recording or a list. A
  * provider counts as the recorded one did, or `scale` tokens for one of cl100k_base.
  */
-export async function compare(sessions, { contextWindow, prices, scale, policies: given, onStep }) {
+export async function compare(sessions, { contextWindow, prices, scale, policies: given }) {
   const rows = [];
   const isUncompacted = sessions.some(({ compactions }) => compactions !== undefined);
   const policies = given ?? { ...POLICIES, ...(isUncompacted ? RECORDED : {}) };
@@ -43,7 +43,6 @@ export async function compare(sessions, { contextWindow, prices, scale, policies
       const score = await measure(recording, play, { contextWindow, prices, estimates });
       totals.set(policy, addScores(totals.get(policy), score));
       rows.push(rowOf(name, policy, score));
-      onStep?.();
     }
   }
   if (sessions.length > 1) for (const [policy, score] of totals) rows.push(rowOf("all", policy, score));
@@ -90,9 +89,10 @@ const HEADS = [
   "peak",
   "over",
   "recall",
-  "line recall",
   "tool recall",
+  "copied",
   "user text",
+  "calls",
   "blind edits",
 ];
 
@@ -102,9 +102,9 @@ $ prefix     input dollars where the cache keeps any unchanged beginning; $ brea
 $ re-reads   the dearer of both, and what it costs to read again what an edit needed and no longer saw
 hits         share of the input that came from the cache (prefix)
 peak, over   the largest call, and how many calls were larger than the window
-recall       how much of what the model went on to use was still in front of it; line recall: in its own line;
-             tool recall: of what only tool results had brought
-user text    how much of what the user said was still there
+recall       how much of what the model went on to use was still in front of it; tool recall: of what only tool results had
+             brought; copied: of the spans of 24 code units that it copied
+user text    how much of what the user said was still there; calls: of the earlier tool calls
 blind edits  edits that quote a line the model no longer saw`;
 
 /** The rows as one table per session. */
@@ -128,9 +128,10 @@ function cells({ policy, calls, dollars, peak, overflows, edits, ...rates }) {
     whole(peak),
     whole(overflows),
     percent(rates.recall),
-    percent(rates.lineRecall),
     percent(rates.toolRecall),
+    percent(rates.copied),
     percent(rates.userText),
+    percent(rates.acts),
     `${percent(rates.blindEdits)} of ${whole(edits)}`,
   ];
 }

@@ -1,16 +1,16 @@
 // What stands in the request at hand, and where the things a call needs occurred before.
 
 import { editsIn } from "./lines.mjs";
-import { kindOf } from "./versions.mjs";
+import { spansOf } from "./spans.mjs";
 
-/** Counts how often each thing stands in the request at hand; `of(version)` names the things a version shows. */
+/** Counts how often each thing of a `kind` that versions name stands in the request at hand. */
 export class Visible {
-  #of;
+  #kind;
   #counts = new Map();
   #request = [];
 
-  constructor(of) {
-    this.#of = of;
+  constructor(kind) {
+    this.#kind = kind;
   }
 
   show(request) {
@@ -26,18 +26,17 @@ export class Visible {
   }
 
   #add(version, change) {
-    for (const thing of this.#of(version)) this.#counts.set(thing, (this.#counts.get(thing) ?? 0) + change);
+    for (const thing of version[this.#kind]) this.#counts.set(thing, (this.#counts.get(thing) ?? 0) + change);
   }
 }
 
-/** Everything that occurred before a call: identifiers (and whether only tools brought them), lines, the user's text. */
+/** Everything that occurred before a call: names (and whether only tools brought them), lines, copied spans, user text, calls. */
 export class Origins {
-  userTokens = 0;
-  /** Every line so far, short ones too. */
-  bareLines = new Set();
   #versions;
   #onlyInTools = new Map();
   #lines = new Set();
+  #spans = new Set();
+  #sums = { userTokens: 0, calls: 0 };
   #next = 0;
 
   constructor(versions) {
@@ -47,41 +46,43 @@ export class Origins {
   addUpTo(messages, end) {
     for (; this.#next < end; this.#next += 1) {
       const message = messages[this.#next];
-      const version = this.#versions.of(message);
-      version.isRecorded = true;
-      this.userTokens += version.userTokens;
+      const { identifiers, lines, spans, userTokens, calls } = this.#versions.of(message);
       const isTool = message.role === "toolResult";
-      for (const identifier of version.identifiers) {
-        this.#onlyInTools.set(identifier, isTool && (this.#onlyInTools.get(identifier) ?? true));
-      }
-      for (const line of version.lines) this.#lines.add(line);
-      for (const line of version.bareLines()) this.bareLines.add(line);
+      for (const name of identifiers)
+        this.#onlyInTools.set(name, isTool && (this.#onlyInTools.get(name) ?? true));
+      for (const line of lines) this.#lines.add(line);
+      for (const span of spans) this.#spans.add(span);
+      this.#sums.userTokens += userTokens;
+      this.#sums.calls += calls;
     }
   }
 
-  /** Adds to `kinds` how much of what `version` uses is still in front of the model, by kind of identifier. */
-  scoreUses({ identifiers }, visible, inRealLines, kinds) {
-    for (const identifier of identifiers) {
-      const onlyInTools = this.#onlyInTools.get(identifier);
+  /** The share of the user's tokens, or of the earlier calls, that stands in a request. */
+  shareIn(request, what) {
+    const before = this.#sums[what];
+    return before === 0 ? 1 : request.reduce((sum, version) => sum + version[what], 0) / before;
+  }
+
+  /** Adds to `score` how many of the names and spans that an answer takes from before are in view. */
+  scoreUses(answer, { identifiers: names, spans }, score) {
+    for (const name of this.#versions.of(answer).identifiers) {
+      const onlyInTools = this.#onlyInTools.get(name);
       if (onlyInTools === undefined) continue;
-      const score = kinds[kindOf(identifier)];
-      const isVisible = visible.has(identifier) ? 1 : 0;
+      const isVisible = names.has(name) ? 1 : 0;
       score.used += 1;
       score.visible += isVisible;
-      score.inRealLines += inRealLines.has(identifier) ? 1 : 0;
       score.toolUsed += onlyInTools ? 1 : 0;
       score.toolVisible += onlyInTools ? isVisible : 0;
     }
+    const copied = spansOf(answer).filter((span) => this.#spans.has(span));
+    score.copied += copied.length;
+    score.copiedVisible += copied.filter((span) => spans.has(span)).length;
   }
 
-  /**
-   * Edit calls in `message`, and for each that quotes lines which occurred but are shown no more, those of all its lines:
-   * `{ edits, lost: [{ lines, of }] }`.
-   */
-  editsOf(message, visibleLines) {
-    const edits = editsIn(message);
-    const isLost = (line) => this.#lines.has(line) && !visibleLines.has(line);
-    const lost = edits.map((lines) => ({ lines: [...lines].filter(isLost), of: lines.size }));
-    return { edits: edits.length, lost: lost.filter(({ lines }) => lines.length > 0) };
+  /** Number of edits in an answer, and of those that quote a line which occurred but is shown no more: `{ edits, lost }`. */
+  editsOf(answer, { lines }) {
+    const edits = editsIn(answer);
+    const isLost = (line) => this.#lines.has(line) && !lines.has(line);
+    return { edits: edits.length, lost: edits.filter((quoted) => [...quoted].some(isLost)).length };
   }
 }

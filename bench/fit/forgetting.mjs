@@ -1,5 +1,7 @@
 // Fits chance / (1 + age / half-life) to counts by age, and tells how far its constants differ between repositories.
 
+import { randomOf } from "../ab/tasks/random.mjs";
+
 /** Half-lives that are tried, in calls: ten in each tenfold. */
 const HALF_LIVES = Array.from({ length: 31 }, (_, step) => 10 ** (step / 10));
 /** Times the repositories are drawn, with replacement. */
@@ -40,10 +42,8 @@ export function fittedWithSpread(repositories, events, least) {
     const all = summed(drawn);
     return fitted(all.inView, all[events], least);
   };
-  const random = randomNumbers();
-  const draws = Array.from({ length: DRAWS }, () =>
-    fit(repositories.map(() => repositories[Math.floor(random() * repositories.length)])),
-  );
+  const { of } = randomOf("spread");
+  const draws = Array.from({ length: DRAWS }, () => fit(repositories.map(() => of(repositories))));
   const spread = (name) => {
     const sorted = draws
       .flatMap((draw) => (Number.isNaN(draw[name]) ? [] : draw[name]))
@@ -51,15 +51,4 @@ export function fittedWithSpread(repositories, events, least) {
     return SPREAD.map((share) => sorted[Math.floor(share * (sorted.length - 1))]);
   };
   return { ...fit(repositories), spread: { chance: spread("chance"), halfLife: spread("halfLife") } };
-}
-
-/** Numbers from 0 to 1, the same in every run (mulberry32). */
-function randomNumbers() {
-  let state = 1;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

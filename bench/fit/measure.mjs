@@ -2,14 +2,10 @@
 
 import counting from "../../lib/tools/count.js";
 import { changesOf, linesOf, stringsIn } from "../economy/lines.mjs";
-import { identifiersIn, kindOf } from "../economy/versions.mjs";
-import { SPAN, spansOf } from "../needs/texts.mjs";
+import { SPAN, spansOf } from "../economy/spans.mjs";
+import { identifiersIn } from "../economy/versions.mjs";
 import { piecesOf } from "./pieces.mjs";
 import { Shown } from "./shown.mjs";
-
-/** A name is long above so many characters, as the engine sees it. */
-const LONG_NAME = 20;
-const USES = ["new", "used once", "used more"];
 
 /** Counts by class of a session of at most `maxCalls` answers: `{ calls, spans, names, lines, memory }`. */
 export function measure(messages, maxCalls = 400) {
@@ -36,29 +32,19 @@ class Spans {
 
   answer(message, pieces, now) {
     for (const span of spansOf(message)) this.shown.need(span, now);
-    this.show(pieces, now + 1, 1);
+    this.show(pieces, now + 1);
   }
 
-  show(pieces, now, used = 0) {
-    const before = (span) => (this.shown.uses(span) ?? -used) + used;
-    const uses = pieces.map(({ text }) => everySpan(text, before));
-    for (const [i, { kind, text }] of pieces.entries()) {
-      const names = USES.map((name) => `${kind}, ${name}`);
+  show(pieces, now) {
+    for (const { kind, text } of pieces) {
       const weight = counting.countTokens(text) / text.length;
-      everySpan(text, (span, at) => {
-        const count = uses[i][at];
-        this.shown.show(span, names[Math.min(count, 2)], { now, weight, uses: count });
-      });
+      for (let at = 0; at + SPAN <= text.length; at += 1)
+        this.shown.show(text.slice(at, at + SPAN), kind, { now, weight });
     }
   }
 }
 
-function everySpan(text, of) {
-  const length = Math.max(0, text.length - SPAN + 1);
-  return Array.from({ length }, (_, at) => of(text.slice(at, at + SPAN), at));
-}
-
-/** Names of 8 characters or more, by their look: those nobody used age from when they were shown, others from their use. */
+/** Names of 8 characters or more: those nobody used age from when they were shown, others from their use. */
 class Names {
   shown = new Shown();
   #mentioned = new Set();
@@ -82,10 +68,9 @@ class Names {
   }
 
   #show(name, uses, now) {
-    const look = `${name.length > LONG_NAME ? "long " : ""}${kindOf(name)}`;
-    const used = this.#mentioned.has(name) ? "mentioned" : "only in results";
-    const by = uses > 0 ? USES[Math.min(uses, 2)] : used;
-    this.shown.show(name, `${look}, ${by}`, { now, uses, since: this.#lastUse.get(name) ?? now });
+    const used = ["used once", "used more"][Math.min(uses, 2) - 1];
+    const by = used ?? (this.#mentioned.has(name) ? "mentioned" : "only in results");
+    this.shown.show(name, by, { now, uses, since: this.#lastUse.get(name) ?? now });
   }
 }
 

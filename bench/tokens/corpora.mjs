@@ -64,22 +64,7 @@ function generated() {
   const [chinese, japanese] = [words("chinese.txt"), words("japanese.txt")];
   const syllables = ["ka", "lo", "mer", "ti", "sun", "dor", "vex", "pla", "qui", "nor", "ash", "bel", "str"];
   const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const emoji = [
-    "😀",
-    "🎉",
-    "👍🏽",
-    "❤️",
-    "👩‍💻",
-    "🏳️‍🌈",
-    "🇯🇵",
-    "🔥",
-    "✅",
-    "🚀",
-    "🤷‍♂️",
-    "👨‍👩‍👧",
-    " ok ",
-    "\n",
-  ];
+  const emoji = "😀|🎉|👍🏽|❤️|👩‍💻|🏳️‍🌈|🇯🇵|🔥|✅|🚀|🤷‍♂️|👨‍👩‍👧| ok |\n".split("|");
   const jsonLine = () =>
     `${JSON.stringify({
       ts: new Date(1.7e12 + random(3e10)).toISOString(),

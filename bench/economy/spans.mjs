@@ -1,6 +1,6 @@
-// The texts of a message that a model can copy from, and the spans of them that answers copy.
+// The spans of text that answers copy from what stood before them.
 
-import { stringsIn } from "../economy/lines.mjs";
+import { stringsIn } from "./lines.mjs";
 
 /** A span in UTF-16 code units, and how far apart the spans of an answer begin. */
 export const SPAN = 24;
@@ -10,7 +10,7 @@ const STEP = 12;
 const SAYS_SOMETHING = /\S{3}/;
 
 /** What a message says, thinks, calls and returns, as one text. */
-export function textOf({ content, command = "", output = "", summary = "" }) {
+function textOf({ content, command = "", output = "", summary = "" }) {
   const own = Array.isArray(content) ? content.map(textOfBlock).join("\n") : String(content ?? "");
   return own + command + output + (Array.isArray(content) ? "" : summary);
 }
@@ -35,7 +35,7 @@ export function spansOf(message) {
 export function wantedIn(message, wanted) {
   const text = textOf(message);
   const found = new Set();
-  for (let at = 0; at + SPAN <= text.length; at += 1) {
+  for (let at = 0; wanted.size > 0 && at + SPAN <= text.length; at += 1) {
     const span = text.slice(at, at + SPAN);
     if (wanted.has(span)) found.add(span);
   }
