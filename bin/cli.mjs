@@ -21,7 +21,7 @@ async function main([name = "--help", ...args]) {
     const near = rules.nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`unknown command '${name.slice(0, 40)}'; did you mean ${near}? (--help shows more)`);
   }
-  const read = readArguments(name, args, COMMANDS[name]);
+  const read = await readArguments(name, args, COMMANDS[name]);
   if (read.help) return console.log(HELP[name]);
   const { document, text } = await COMMANDS[name].run(read);
   if (read.json) console.log(JSON.stringify(document));

@@ -1,11 +1,11 @@
 // Reads the command line: each command's own options, and every option of the hook that can be written as text.
 
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import contract from "../contract.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
-import { printable, REASONS, UsageError } from "./terminal.mjs";
+import { printable, reading, UsageError } from "./terminal.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
 const HOOK_OPTIONS = Object.fromEntries(
@@ -20,7 +20,7 @@ const MORE = " (--help shows more)";
  * `{ help, json, hook, positionals, ...own }` of a command's arguments. `own` names its options with their parsers. A command that
  * takes files takes any number of them, and no options of the hook.
  */
-export function readArguments(command, args, { own, takesFiles = false }) {
+export async function readArguments(command, args, { own, takesFiles = false }) {
   const ofHook = takesFiles ? {} : HOOK_OPTIONS;
   const names = [...Object.keys(own), ...Object.keys(ofHook), ...(takesFiles ? [] : ["options"])];
   const { values, positionals } = parsed(args, {
@@ -30,7 +30,7 @@ export function readArguments(command, args, { own, takesFiles = false }) {
   });
   if (positionals.length > 1 && !takesFiles)
     throw new UsageError(`'${command}' takes at most 1 argument; there are ${positionals.length}${MORE}`);
-  const hook = values.options === undefined ? {} : optionsIn(values.options);
+  const hook = values.options === undefined ? {} : await optionsIn(values.options);
   const read = { help: values.help, json: values.json, hook, positionals };
   for (const [name, value] of Object.entries(values)) {
     if (name in ofHook) hook[ofHook[name].name] = hookValue(value, ofHook[name]);
@@ -66,17 +66,18 @@ function hookValue(text, { is }) {
   }
 }
 
-function optionsIn(file) {
+async function optionsIn(file) {
+  const text = await reading(file, readFile(file, "utf8"));
   const refuse = (reason) => {
     throw new UsageError(`Cannot read ${printable(file)}: ${reason}.`);
   };
-  let options;
   try {
-    options = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    refuse(error instanceof SyntaxError ? "it is not valid JSON" : (REASONS[error.code] ?? error.message));
+    const options = JSON.parse(text);
+    if (rules.record.accepts(options)) return options;
+  } catch {
+    refuse("it is not valid JSON");
   }
-  return rules.record.accepts(options) ? options : refuse("an object of the hook's options was expected");
+  return refuse("an object of the hook's options was expected");
 }
 
 /** A parser of the whole numbers from 1 on. */

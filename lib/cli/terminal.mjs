@@ -113,11 +113,11 @@ export const REASONS = {
 /** A path as it is told. */
 export const nameOf = (path) => (path === "-" ? "standard input" : printable(path));
 
-/** What `work` resolves with. Rejects with a UsageError that names the file. */
-export async function reading(path, work) {
+/** What `work` on a file resolves with. Rejects with a UsageError that names the file. */
+export async function reading(path, work, verb = "read", reasons = REASONS) {
   try {
     return await work;
-  } catch (error) {
-    throw new UsageError(`Cannot read ${nameOf(path)}: ${REASONS[error.code] ?? error.message}.`);
+  } catch ({ code, message }) {
+    throw new UsageError(`Cannot ${verb} ${nameOf(path)}: ${reasons[code] ?? message}.`);
   }
 }

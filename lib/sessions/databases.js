@@ -27,29 +27,17 @@ async function finishLater(steps, answer = itself) {
   return step.value;
 }
 
-/** The methods of a store. A subclass has `read(key, ask)` and `write(key, ask)`; `ask(store)` calls a method of a SQL store. */
-class Database {
-  find(key) {
-    return this.read(key, (store) => store.find(key));
-  }
+/** The methods of a store that read or write. */
+const METHODS = { find: "read", list: "read", add: "write", change: "write", clear: "write" };
 
-  list() {
-    return this.read(undefined, (store) => store.list());
-  }
+/** Has the methods of a store. A subclass has `read(ask, key)` and `write(ask, key)`; `ask(store)` calls a method of a SQL store. */
+class Database {}
 
-  add(key, ...given) {
-    return this.write(key, (store) => store.add(key, ...given));
-  }
-
-  change(key, ...given) {
-    return this.write(key, (store) => store.change(key, ...given));
-  }
-
-  clear(key) {
-    // Not repeatable: after a broken connection a second one would delete newer messages, too.
-    return this.write(key, (store) => store.clear(key), false);
-  }
-}
+for (const [name, way] of Object.entries(METHODS))
+  Database.prototype[name] = function (key, ...given) {
+    // Clearing is not repeatable: after a broken connection a second one would delete newer messages, too.
+    return this[way]((store) => store[name](key, ...given), key, name !== "clear");
+  };
 
 class SqliteDatabase extends Database {
   #handle;
@@ -62,11 +50,11 @@ class SqliteDatabase extends Database {
     this.#withTables(() => this.#finish(checkTables()));
   }
 
-  read(_, ask) {
+  read(ask) {
     return this.#withTables(() => this.#finish(ask(this.#store)));
   }
 
-  write(_, ask) {
+  write(ask) {
     return this.#withTables(() => this.#handle.atomically(() => this.#finish(ask(this.#store))));
   }
 
@@ -99,12 +87,12 @@ class PostgresDatabase extends Database {
     this.#store = new SqlStore(lost);
   }
 
-  async read(key, ask) {
+  async read(ask, key) {
     await this.#isReady(key);
     return this.#pool.read(this.#steps(ask));
   }
 
-  write(key, ask, isRepeatable) {
+  write(ask, key, isRepeatable) {
     const work = this.#isReady(key).then(() => this.#pool.transaction(this.#steps(ask), isRepeatable));
     const settled = work.then(ignore, ignore).then(() => {
       if (this.#writes.get(key) === settled) this.#writes.delete(key);

@@ -9,7 +9,7 @@ import { scheduleOf } from "../../hook/events.js";
 import { createTransformContext, Hook } from "../../hook/hook.js";
 import { ChangeLog, editsIn, rowOf, runs } from "../../inspector/changes.js";
 import { quantile, shared } from "../numbers.mjs";
-import { printable, REASONS, UsageError } from "../terminal.mjs";
+import { REASONS, reading } from "../terminal.mjs";
 import { billOf, hitRate } from "./play.mjs";
 import { cacheOf } from "./prices.mjs";
 
@@ -176,22 +176,18 @@ export async function reportHtml(data) {
 
 /** Refuses a place for a report, before the long work for it begins. */
 export async function checkPlace(path) {
-  if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(path, { code: "EISDIR" });
-  await access(dirname(path), constants.W_OK).catch((error) => refuse(path, error));
+  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory();
+  await writing(path, isFolder ? Promise.reject({ code: "EISDIR" }) : access(dirname(path), constants.W_OK));
 }
 
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
 export async function writeReport(path, text) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  try {
-    await writeFile(beside, text);
-    await rename(beside, path);
-  } catch (error) {
-    await rm(beside, { force: true });
-    refuse(path, error);
-  }
+  const written = writeFile(beside, text).then(() => rename(beside, path));
+  await writing(
+    path,
+    written.finally(() => rm(beside, { force: true })),
+  );
 }
 
-function refuse(path, { code, message }) {
-  throw new UsageError(`Cannot write ${printable(path)}: ${REFUSALS[code] ?? message}.`);
-}
+const writing = (path, work) => reading(path, work, "write", REFUSALS);
