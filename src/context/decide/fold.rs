@@ -1,75 +1,246 @@
-//! The memory of a schedule, whichever the host asked for.
+//! The memory of a schedule: a fold over the messages of a list.
+//!
+//! Messages go in one by one, and before each answer stands a call that was decided then. A decision depends on the messages
+//! before it alone, so the same transcript gives the same bytes after a restart. Every assistant message marks a call: even a
+//! failed request was sent with what was decided for it. The fold holds no clock and no text.
 
-use super::Mode;
-use super::conversation::Rewrite;
+use std::mem::{replace, take};
+use std::ops::Range;
+
+use super::calibration::Sent;
 use super::economy::Policy;
-use super::every_call::EveryCall;
-use super::play::Schedule;
-use super::sticky::Sticky;
-use crate::context::facts::transcript::Transcript;
-use crate::context::request::account::Account;
-use crate::context::request::layers::Limits;
+use super::every_call::{Layers, shrink_to_fit};
+use super::held::Held;
+use super::index::CoverageIndex;
+use super::lessons::{Call, Lessons};
+use super::reports::{Reports, Request};
+use super::sticky::Rent;
+use super::verdict::Arithmetic;
+use super::{Mode, Terms};
+use crate::context::facts::transcript::{Message, Transcript};
+use crate::context::request::account::{Account, Form};
+use crate::context::request::layers::{Limits, Overflow};
+use crate::context::request::plan::{Edit, Plan};
+use crate::context::request::validity::strip_within;
+use crate::tokens::estimate::{Estimate, Size};
 
-/// The host's word at a call.
+/// The call that was planned last. Its edits are on trial until its answer comes.
 #[derive(Clone, Debug)]
-pub struct Terms {
-    /// The prices and shares that are weighed.
-    pub policy: Policy,
-    /// The limits of the layers.
-    pub limits: Limits,
-    /// Tokens of its prompt and tools; `None` where it says nothing.
-    pub overhead_tokens: Option<f64>,
+pub(super) struct Pending {
+    /// Number of messages before its answer.
+    pub(super) at: usize,
+    pub(super) call: Call,
+    /// True if the frontier moves at it.
+    pub(super) moves: bool,
+    /// The rent before it was planned.
+    pub(super) before: Rent,
 }
 
-/// The memory of a schedule.
-#[derive(Clone, Debug)]
-pub enum Fold {
-    /// That of [`Mode::Sticky`].
-    Sticky(Box<Sticky>),
-    /// That of [`Mode::EveryCall`].
-    EveryCall(Box<EveryCall>),
+/// The fold after some messages.
+#[derive(Clone, Debug, Default)]
+pub struct Fold {
+    /// The layers that are recomputed at each call; `None` under [`Mode::Sticky`].
+    pub(super) layers: Option<Layers>,
+    pub(super) policy: Policy,
+    /// The limits as the host set them.
+    pub(super) set: Limits,
+    /// The limits that hold: narrowed by what refusals taught.
+    pub(super) limits: Limits,
+    pub(super) account: Account,
+    pub(super) reports: Reports,
+    pub(super) pending: Option<Pending>,
+    /// True if an answer came to a call that this process planned.
+    pub(super) has_lived: bool,
+    pub(super) held: Vec<Held>,
+    /// Calls so far.
+    pub(super) calls: u32,
+    /// What the first messages showed, up to the last batch that was worked out.
+    pub(super) index: CoverageIndex,
+    /// The number of these messages.
+    pub(super) indexed: usize,
+    pub(super) rent: Rent,
+    /// True if a call was planned, also of the list before a rewrite.
+    pub(super) has_planned: bool,
+    /// True if an answer to the list before a rewrite came with usage.
+    pub(super) was_reported: bool,
+    /// Number of newest results that the next plan sends whole, if the list was rewritten since the last one.
+    pub(super) restored_results: Option<usize>,
+    /// Messages whose thinking was made behind others than stand before it since the list was rewritten. The next plan sends them
+    /// without it.
+    pub(super) unbound: Range<usize>,
 }
 
 impl Fold {
     /// The one before any message.
     #[must_use]
-    pub fn new(mode: Mode, Terms { policy, limits, .. }: &Terms) -> Self {
-        match mode {
-            Mode::Sticky => Self::Sticky(Box::new(Sticky::new(*policy, limits.clone()))),
-            Mode::EveryCall => Self::EveryCall(Box::new(EveryCall::new(*policy, limits.clone()))),
-        }
+    pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
+        let layers = (mode == Mode::EveryCall).then(Layers::default);
+        let reports = Reports::new(policy.calibrate);
+        Self { layers, policy, set: limits.clone(), limits: limits.clone(), reports, ..Self::default() }
     }
 
-    /// The account of the messages it took in.
+    /// The call that was planned last, as long as no answer came.
     #[must_use]
-    pub fn account(&self) -> &Account {
-        match self {
-            Self::Sticky(fold) => &fold.account,
-            Self::EveryCall(fold) => &fold.account,
+    pub fn last_call(&self) -> Option<&Call> {
+        self.pending.as_ref().map(|pending| &pending.call)
+    }
+
+    /// Takes in what is new in `transcript`. `lessons` say which answers came to calls with another list.
+    pub fn play(&mut self, transcript: &Transcript, lessons: &mut Lessons) {
+        self.reports.watch.set_times(transcript.cache_times());
+        let known = self.account.len();
+        let (is_met, mut is_caught_up) = (known == 0, false);
+        for (index, message) in transcript.messages().iter().enumerate().skip(known) {
+            if let Some(assistant) = message.assistant() {
+                let raw = self.account.raw();
+                let sent = lessons.sent_before(transcript, index, raw);
+                // A list that was met as it stands is taken for the one that was sent.
+                let elsewhere = sent.filter(|sent| !is_met || sent.raw != raw);
+                let mut request = self.request(index, message, elsewhere.is_some());
+                if request.is_lived {
+                    self.has_lived = true;
+                    lessons.answered(message, Sent { raw, edited: request.sent });
+                } else if let Some(sent) = elsewhere {
+                    lessons.answered(message, sent);
+                    request.elsewhere = elsewhere;
+                }
+                // A late report was not known yet when this call was planned.
+                if !replace(&mut is_caught_up, true) {
+                    self.reports.catch_up(&mut self.account, transcript);
+                }
+                self.reports.enter(&self.account, index, (message, assistant), request);
+            }
+            self.enter(index, message, transcript);
+        }
+        if !is_caught_up {
+            self.reports.catch_up(&mut self.account, transcript);
         }
     }
 
-    /// True if the schedule froze an edit, or would in the call that was planned last.
-    #[must_use]
-    pub fn has_frozen(&self) -> bool {
-        let Self::Sticky(fold) = self else { return false };
-        fold.account.sent() != fold.account.raw()
+    /// The request that `message` answers, as was decided when it was made; not if it was made with another list.
+    fn request(&mut self, index: usize, message: &Message, is_elsewhere: bool) -> Request {
+        let is_lived = self.pending.as_ref().is_some_and(|call| call.at == index);
+        if !is_lived {
+            self.withdraw();
+            // Nothing was decided about this list when its call was made with another one.
+            if !is_elsewhere && !self.reports.is_older_than_summary(message.timestamp_ms) {
+                self.decide(false);
+            }
+        }
+        let sent = self.account.sent();
+        let sent = self.pending.take().map_or(sent, |pending| pending.call.sent.edited);
+        if self.layers.is_some() {
+            self.account.end_trial();
+        } else {
+            self.account.keep_trial();
+        }
+        let touched = self.account.take_oldest_touched();
+        Request { sent, touched, is_lived, elsewhere: None }
     }
 
-    /// The fold of a list that its host rewrote.
-    #[must_use]
-    pub fn continued(&self, transcript: &Transcript, rewrite: &Rewrite) -> Self {
-        match self {
-            Self::Sticky(fold) => Self::Sticky(Box::new(fold.continued(transcript, rewrite))),
-            Self::EveryCall(fold) => Self::EveryCall(Box::new(fold.continued(transcript, rewrite))),
+    /// Takes in the next message.
+    pub(super) fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
+        // No answer came: the next message stands where it would.
+        if self.pending.as_ref().is_some_and(|call| call.at <= index) {
+            self.withdraw();
+        }
+        if message.assistant().is_some() {
+            self.calls += 1;
+            self.narrow();
+        }
+        self.account.enter(transcript, index);
+        self.reports.pass(message);
+        let is_shown = message.is_sent && self.account.form(index) != Form::Gone;
+        self.held.push(Held { is_shown, call: self.calls, ..Held::default() });
+    }
+
+    /// Sets what the host says of its model now. Under [`Mode::Sticky`] frozen messages stay as they are, and only what is decided
+    /// next goes by the new terms.
+    pub fn set_terms(&mut self, transcript: &Transcript, terms: &Terms) {
+        self.withdraw();
+        self.policy = terms.policy;
+        if terms.limits.context_window.total_cmp(&self.set.context_window).is_ne() {
+            self.reports.calibration.forget_windows();
+        }
+        self.set = terms.limits.clone();
+        if self.narrow() && self.layers.is_some() {
+            (self.account, self.layers) = (Account::of(transcript), Some(Layers::default()));
         }
     }
 
-    /// Its schedule.
-    pub fn schedule(&mut self) -> &mut dyn Schedule {
-        match self {
-            Self::Sticky(fold) => &mut **fold,
-            Self::EveryCall(fold) => &mut **fold,
+    /// Goes by the host's limits, narrowed by what refusals taught. Returns `true` if that changes them.
+    fn narrow(&mut self) -> bool {
+        let before = replace(&mut self.limits, self.reports.calibration.narrow(&self.set));
+        let is_changed = before != self.limits;
+        // Under a narrower window the next batch need not wait for growth.
+        if is_changed && self.limits.context_window <= before.context_window {
+            self.rent.left = 0.0;
         }
+        is_changed
+    }
+
+    /// The plan of the call that follows what was taken in, the size of the smallest request that could be sent, and why.
+    pub fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
+        self.withdraw();
+        strip_within(&mut self.account, take(&mut self.unbound));
+        if let Some(newest_results) = self.restored_results.take() {
+            self.restore(newest_results);
+        }
+        let is_first = !replace(&mut self.has_planned, true);
+        let decided = self.decide(is_first);
+        let (plan, floor) = (self.account.plan(), self.floor());
+        let frontier = plan.edits.last().map_or(0, Edit::end);
+        (plan, floor, decided.map(|decided| Arithmetic { frontier, ..decided }))
+    }
+
+    /// Decides about the next call, which may be the first that is planned, and edits for it.
+    fn decide(&mut self, is_first: bool) -> Option<Arithmetic> {
+        let before = self.rent;
+        let decided = match &mut self.layers {
+            Some(layers) => {
+                layers.settle(&mut self.account, &self.limits, &self.reports.calibration);
+                None
+            }
+            None => Some(self.weighed(is_first)),
+        };
+        let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+        let last = self.account.rows().last().map(|row| row.message.identity);
+        let call = Call { last, sent, estimated: self.context() };
+        let moves = decided.is_some_and(|decided| decided.verdict.moves());
+        self.pending = Some(Pending { at: self.account.len(), call, moves, before });
+        decided
+    }
+
+    /// The size that layer 4 leaves, or would leave.
+    fn floor(&self) -> Size {
+        if self.limits.overflow == Overflow::Shrink {
+            return self.account.sent();
+        }
+        let mut least = self.account.clone();
+        shrink_to_fit(&mut least, &self.limits, &self.reports.calibration);
+        least.sent()
+    }
+
+    /// Forgets the call that was planned last.
+    pub fn withdraw(&mut self) {
+        if let Some(call) = self.pending.take() {
+            self.take_back();
+            self.rent = call.before;
+        }
+    }
+
+    /// Takes back what was edited for a call that is not made.
+    pub(super) fn take_back(&mut self) {
+        self.account.end_trial();
+        self.account.take_changed();
+    }
+
+    pub(super) fn estimate(&self) -> Estimate {
+        self.reports.calibration.estimate()
+    }
+
+    /// The estimate of the next prompt, in provider tokens.
+    pub(super) fn context(&self) -> f64 {
+        self.estimate().tokens(self.account.sent())
     }
 }

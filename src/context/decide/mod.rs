@@ -13,13 +13,12 @@ pub mod held;
 pub mod index;
 pub mod lessons;
 pub mod line_cuts;
-pub mod play;
 pub mod reports;
+mod rewrite;
 pub mod sticky;
 pub mod verdict;
 
 pub use conversation::Conversation;
-pub use fold::Terms;
 pub use lessons::Lessons;
 
 use self::calibration::LearnedWindow;
@@ -39,6 +38,17 @@ pub enum Mode {
     /// Move when it pays. Servers that report no cached tokens mostly keep a prefix cache all the same.
     #[serde(alias = "auto")]
     Sticky,
+}
+
+/// The host's word at a call.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The prices and shares that are weighed.
+    pub policy: Policy,
+    /// The limits of the layers.
+    pub limits: Limits,
+    /// Tokens of its prompt and tools; `None` where it says nothing.
+    pub overhead_tokens: Option<f64>,
 }
 
 /// The plan of a call, and its reasons.

@@ -3,21 +3,16 @@
 
 use super::cache_watch::{Answered, CacheWatch};
 use super::calibration::{Calibration, Sent};
-use super::conversation::Rewrite;
-use super::verdict::Verdict;
+use super::rewrite::Rewrite;
 use crate::context::facts::transcript::{Assistant, Body, Message, Transcript};
 use crate::context::request::account::Account;
-use crate::tokens::estimate::{Estimate, Size};
+use crate::tokens::estimate::Size;
 
 /// The request that an answer came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// The sent part of the transcript.
     pub sent: Size,
-    /// The estimate of its prompt.
-    pub estimate: Estimate,
-    /// The decision of the sticky schedule; `None` where the layers were recomputed.
-    pub verdict: Option<Verdict>,
     /// The oldest message that was sent otherwise than before.
     pub touched: Option<usize>,
     /// True if this process planned it.
@@ -149,14 +144,8 @@ mod tests {
         let usage = Usage { input: Some(50_000.0), ..Usage::default() };
         let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
-        let request = Request {
-            sent: Size { cl100k: 30_000, messages: 1 },
-            estimate,
-            verdict: None,
-            touched: None,
-            is_lived,
-            elsewhere: None,
-        };
+        let request =
+            Request { sent: Size { cl100k: 30_000, messages: 1 }, touched: None, is_lived, elsewhere: None };
         let assistant = answer.assistant().expect("is an answer");
         reports.enter(&Account::default(), 3, (&answer, assistant), request);
         reports.calibration.estimate() != estimate

@@ -1,9 +1,9 @@
 //! Moves the frontier by one batch of edits: the ladder, then layer 4 where that is not enough. The thinking that is bound to
 //! both goes.
 
-use super::Sticky;
 use super::ladder::{Ladder, Newest};
 use crate::context::decide::economy::Policy;
+use crate::context::decide::fold::Fold;
 use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
 use crate::context::facts::transcript::Message;
@@ -16,7 +16,7 @@ use crate::context::request::validity::{strip_bound, strip_unbound};
 use crate::context::weights::{FULL_SHARE, GROWTH_SHARE, LOW_WATER, OLDER_SHARE, QUARTERS, WORDS_WATER};
 use crate::tokens::estimate::Estimate;
 
-impl Sticky {
+impl Fold {
     /// Edits until what is left is worth its tokens, and fits.
     pub(super) fn act(&mut self, verdict: Verdict) {
         self.account.take_changed();
@@ -169,6 +169,17 @@ impl Sticky {
         if let Some(way) = best {
             take_steps(account, way);
         }
+    }
+
+    /// Enters what came since the last batch into the index. Until a batch is worked out nobody asks it.
+    fn fill_index(&mut self) {
+        let Self { account, held, index, .. } = self;
+        for (at, held) in held.iter_mut().enumerate().skip(self.indexed).filter(|(_, held)| held.is_shown) {
+            let Some(row) = account.row(at) else { continue };
+            held.enter(index, row, account.message(row.group));
+        }
+        self.index.go_to(self.calls);
+        self.indexed = self.held.len();
     }
 
     /// The ways to make a batch: at a limit it may start at the front or behind a quarter of what is sent. The later it starts, the

@@ -1,7 +1,7 @@
 //! Decides if the frontier moves at the next call, by what that costs and saves.
 
-use super::{Pending, Sticky};
 use crate::context::decide::economy::Policy;
+use crate::context::decide::fold::Fold;
 use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
@@ -11,23 +11,20 @@ use crate::contract::CONTEXT_RATIO;
 
 /// What the ski rental goes by.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rent {
+pub(in crate::context::decide) struct Rent {
     /// Paid for carrying what a batch would remove, in input tokens.
-    pub(super) carried: f64,
+    pub(in crate::context::decide) carried: f64,
     /// Provider tokens that the last batch left, or would have left if it had been made.
-    pub(super) left: f64,
+    pub(in crate::context::decide) left: f64,
 }
 
-impl Sticky {
-    /// Decides about the next call, which may be the first that is planned, and edits for it.
-    pub(super) fn decide(&mut self, is_first: bool) -> Arithmetic {
-        let before = self.rent;
+impl Fold {
+    /// Decides about the next call, which may be the first that is planned, and makes a batch for it on trial.
+    pub(in crate::context::decide) fn weighed(&mut self, is_first: bool) -> Arithmetic {
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
         self.rent.carried = if decided.verdict.moves() { 0.0 } else { decided.carried };
-        let (at, sent, estimate) = (self.held.len(), self.account.sent(), self.estimate());
-        self.pending = Some(Pending { at, verdict: decided.verdict, sent, estimate, before });
         decided
     }
 
@@ -64,22 +61,12 @@ impl Sticky {
         }
     }
 
-    /// Takes back what was edited for a call that is not made.
-    pub(super) fn take_back(&mut self) {
-        self.account.end_trial();
-        self.account.take_changed();
-    }
-
     /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
     /// length.
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
         let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
         is_failed && self.reports.calibration.room().is_none()
-    }
-
-    pub(super) fn context(&self) -> f64 {
-        self.estimate().tokens(self.account.sent())
     }
 
     /// Tokens above which the frontier moves whatever that costs.
@@ -119,7 +106,7 @@ impl Sticky {
     }
 
     /// Returns `true` if any answer so far came with usage.
-    pub(super) fn is_reported(&self) -> bool {
+    pub(in crate::context::decide) fn is_reported(&self) -> bool {
         self.was_reported
             || self.account.rows().newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
     }
@@ -161,50 +148,15 @@ impl Sticky {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::context::decide::Lessons;
-    use crate::context::decide::conversation::Rewrite;
-    use crate::context::decide::play::Schedule;
-    use crate::context::facts::measure::{Raw, RawRole, outline};
-    use crate::context::facts::transcript::{Transcript, Usage};
+    use crate::context::decide::Mode;
     use crate::context::request::layers::Limits;
 
     #[test]
     fn a_batch_that_leaves_more_than_the_budget_waits_no_further_than_the_window() {
         let limits = Limits { context_window: 100_000.0, ..Limits::default() };
-        let mut fold = Sticky::new(Policy::default(), limits);
+        let mut fold = Fold::new(Mode::Sticky, Policy::default(), &limits);
         fold.rent.left = fold.limits.budget() + 1.0;
         assert!((fold.budget_due() - 100_000.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_call_whose_list_was_rewritten_before_its_answer_came_is_one_call() {
-        let usage = Usage::default();
-        let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
-        let list = |roles: &[RawRole<'_>]| {
-            let of = |role: &RawRole<'_>| Arc::new(outline(&Raw::new(*role, Vec::new())));
-            Transcript::new(roles.iter().map(of).collect())
-        };
-        let mut fold = Sticky::default();
-        let lessons = &mut Lessons::default();
-        fold.play(&list(&[RawRole::User]), lessons, &mut |_| {});
-        fold.plan();
-        let (rewritten, mut lived) = (list(&[RawRole::Summary, answer]), 0);
-        let rewrite = Rewrite {
-            kept: Vec::new(),
-            kept_end: 0,
-            known: 1,
-            answer: Some(1),
-            is_tail: true,
-            changed: Some(0),
-            is_new: true,
-        };
-        let mut fold = fold.continued(&rewritten, &rewrite);
-        fold.play(&rewritten, lessons, &mut |request| {
-            lived += usize::from(request.is_lived);
-        });
-        assert_eq!(lived, 1);
     }
 }

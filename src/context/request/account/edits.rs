@@ -124,11 +124,6 @@ impl Account {
         (self.trial, self.touched_before_trial) = (None, None);
     }
 
-    /// Notes the first message that is sent otherwise than in `before`, as if it had been edited now.
-    pub fn touch_changed(&mut self, before: &Self) {
-        self.oldest_touched = self.first_change(before);
-    }
-
     /// The first message whose form changed since this was last asked, trials included.
     pub fn take_changed(&mut self) -> Option<usize> {
         self.changed.take()

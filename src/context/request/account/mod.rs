@@ -286,12 +286,6 @@ impl Account {
         newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
     }
 
-    /// The first message that `before`, which holds the same ones, sends in another form.
-    pub(super) fn first_change(&self, before: &Self) -> Option<usize> {
-        let differs = |row: &Row, was: &Row| row.form() != was.form() || row.images_out() != was.images_out();
-        self.rows.first_difference(&before.rows, differs)
-    }
-
     /// The size of what is sent from the message at `first` on.
     pub fn size_since(&self, first: usize) -> Size {
         let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));

@@ -1,5 +1,5 @@
-//! The rows of an account, in chunks that copies of it share: an account is copied for a fork, and to see what changed or
-//! what layer 4 would leave. Few rows of a long transcript differ then.
+//! The rows of an account, in chunks that copies of it share: an account is copied for a fork, and to see what
+//! layer 4 would leave. Few rows of a long transcript differ then.
 
 use std::sync::Arc;
 
@@ -53,18 +53,5 @@ impl Rows {
             Arc::make_mut(chunk).push(row);
         }
         self.len += 1;
-    }
-
-    /// The first row that differs from the one in its place in `other`; chunks that both share are passed over.
-    pub(super) fn first_difference(
-        &self,
-        other: &Self,
-        differs: impl Fn(&Row, &Row) -> bool,
-    ) -> Option<usize> {
-        self.chunks.iter().zip(&other.chunks).enumerate().find_map(|(at, (one, another))| {
-            let in_chunk = || one.iter().zip(&**another).position(|(row, was)| differs(row, was));
-            let is_shared = Arc::ptr_eq(one, another);
-            Some(at * CHUNK + if is_shared { None } else { in_chunk() }?)
-        })
     }
 }
