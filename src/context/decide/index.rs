@@ -5,13 +5,13 @@
 //! hyperbola. Answers name names, copy lines, and quote the lines of files in edits. An edit makes the lines it replaces
 //! stale, whatever call showed them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::held::Held;
+use crate::context::facts::traits::Traits;
 use crate::context::facts::traits::identifiers::Identifier;
 use crate::context::facts::traits::lines::Line;
 use crate::context::facts::traits::target::{File, Target};
-use crate::context::facts::traits::{ByHash, Traits};
 use crate::context::request::account::Account;
 use crate::context::request::plan::Keep;
 use crate::context::weights::{
@@ -21,15 +21,15 @@ use crate::context::weights::{
 /// All names and lines shown so far, and the work on files.
 #[derive(Clone, Debug, Default)]
 pub struct CoverageIndex {
-    names: HashMap<Identifier, u32, ByHash>,
-    lines: HashMap<Line, u32, ByHash>,
+    names: FxHashMap<Identifier, u32>,
+    lines: FxHashMap<Line, u32>,
     pieces: Vec<Piece>,
     /// Calls so far.
     calls: u32,
     /// The calls that changed files, ascending.
     edits: Vec<u32>,
     /// The last call that read or changed a file, by the file's name.
-    touched: HashMap<u64, u32, ByHash>,
+    touched: FxHashMap<u64, u32>,
 }
 
 /// A name or a line.

@@ -1,9 +1,10 @@
 //! Lessons that the conversations of a hook share: how each model counts, and what was sent in which call.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
 
 use super::calibration::{LearnedWindow, Sent};
-use crate::context::facts::traits::ByHash;
 use crate::context::facts::transcript::{Message, Source, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
@@ -36,7 +37,7 @@ pub struct Lessons {
     /// knows more than an old refusal.
     windows: Vec<(Source, f64, LearnedWindow)>,
     /// What was sent in the call of an answer, by its fingerprint.
-    answers: HashMap<u128, Sent, ByHash>,
+    answers: FxHashMap<u128, Sent>,
     oldest_first: VecDeque<u128>,
     /// The latest calls, the last one last.
     calls: VecDeque<Call>,

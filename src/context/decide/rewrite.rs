@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use rustc_hash::FxBuildHasher;
+
 use super::every_call::Layers;
 use super::fold::{Fold, Pending};
 use super::lessons::Lessons;
 use super::sticky::Rent;
-use crate::context::facts::traits::ByHash;
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::thinking;
@@ -75,7 +76,7 @@ impl Rewrite {
         let changed = changed.or((old < len).then_some(new));
         let last_answer = account.last_answer();
         let is_tail = last_answer.is_none_or(|last| last < old);
-        let mut left = HashSet::with_capacity_and_hasher(len - old, ByHash::default());
+        let mut left = HashSet::with_capacity_and_hasher(len - old, FxBuildHasher);
         left.extend(account.rows().since(old).map(|(_, row)| row.message.identity));
         let is_left = |message: &Message| left.contains(&message.identity);
         let answers = |from: usize| {

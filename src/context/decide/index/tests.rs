@@ -44,7 +44,7 @@ impl Session {
     /// An answer that replaces lines of a file.
     fn edit(&mut self, path: &str, old: &str, new: &str) -> Box<[u32]> {
         let lines = |text: &str| lines::of_texts([text.encode_utf16().collect::<Vec<u16>>()].into_iter());
-        let change = Change { moved_to: None, old: lines(old), new: lines(new) };
+        let change = Change { old: lines(old), new: lines(new) };
         self.show(&format!("{old}\n{new}"), true, vec![file(path, Some(change))], None)
     }
 
@@ -59,7 +59,7 @@ impl Session {
 }
 
 fn file(path: &str, change: Option<Change>) -> File {
-    File { path: Path::of(path, None).expect("names a file"), range: None, change }
+    File { path: Path::of(path, None).expect("names a file"), part: 0, change }
 }
 
 #[test]

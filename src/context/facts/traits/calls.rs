@@ -11,7 +11,7 @@ use super::forms::{Names, TABLE, ToolForm};
 use super::lines::{self, Line};
 use super::paths::looks_like_file;
 use super::shell;
-use super::target::{File, FileUse, Range, Target};
+use super::target::{File, FileUse, Target, part_of};
 use super::{patch, script};
 use crate::text::utf16;
 
@@ -105,11 +105,13 @@ fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
             break;
         }
         let is_search = texts_of(fields, &names.pattern).next().is_some();
-        let range = range_in(fields, names).or_else(|| range_in(fields, &TABLE.any));
+        let part = part_of(0, fields.values().filter(|value| is_of_lines(value)).map(Value::to_string));
+        let part = part_of(part, texts_of(fields, &names.pattern));
         let first = files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
-            let (path, range) = lines_behind(path).map_or((path, range), |(path, lines)| (path, Some(lines)));
-            files.push(FileUse { path, range, ..FileUse::default() });
+            let behind = path.rsplit_once(':').filter(|(_, lines)| is_span(lines));
+            let (path, part) = behind.map_or((path, part), |(path, lines)| (path, part_of(part, [lines])));
+            files.push(FileUse { path, part, ..FileUse::default() });
         }
         let above = above.and_then(|above| *file_of.get(above)?);
         let at = (files.len() > first).then_some(first).or(above);
@@ -125,11 +127,11 @@ fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
 fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut FileUse<'a>) {
     let has =
         |names: &Names, is: fn(&Value) -> bool| names.iter().filter_map(|name| fields.get(name)).any(is);
-    file.is_changed |=
-        has(&names.new, is_text) || (has(&names.old, Value::is_string) && !names.new.is_empty());
+    file.is_changed |= has(&names.new, is_text)
+        || has(&names.moved, is_text)
+        || (has(&names.old, Value::is_string) && !names.new.is_empty());
     file.old.extend(texts_of(fields, &names.old));
     file.new.extend(texts_of(fields, &names.new));
-    file.moved_to = texts_of(fields, &names.moved).next().or(file.moved_to);
     for diff in texts_of(fields, &names.diff) {
         for part in iter::once(patch::blocks(diff)).chain(patch::files(diff)) {
             file.is_changed |= !(part.old.is_empty() && part.new.is_empty());
@@ -189,48 +191,27 @@ fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<&'a
     })
 }
 
-/// The lines that a read asks for.
-fn range_in(fields: &Map<String, Value>, names: &ToolForm) -> Option<Range> {
-    let number = |names: &Names| {
-        let value = names.iter().find_map(|name| fields.get(name))?;
-        value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
-    };
-    let from = number(&names.from).or_else(|| number(&names.from0)?.checked_add(1)).filter(|&from| from > 0);
-    let (first, last) = (from.or_else(|| number(&names.first)), number(&names.last));
-    let ranges = names.range.iter().find_map(|name| fields.get(name));
-    let (first, last) = ranges.and_then(range_of).map_or((first, last), |(first, last)| (Some(first), last));
-    let count = number(&names.count).or_else(|| number(&names.head));
-    let until = count.map(|count| first.unwrap_or(1).max(1).saturating_add(count).saturating_sub(1));
-    Range::of(first, last.or(until))
-}
-
-/// `[10, 40]`, `[10, -1]`, `"10-40"` and lists of these: from the first to the last.
-fn range_of(value: &Value) -> Option<(u64, Option<u64>)> {
-    let Value::Array(values) = value else {
-        return span_of(value.as_str()?);
-    };
-    match values.as_slice() {
-        [Value::Number(first), Value::Number(last)] => Some((first.as_u64()?, last.as_u64())),
-        [Value::Number(first)] => Some((first.as_u64()?, None)),
-        list => {
-            let is_nested = |value: &&Value| value.get(0).is_some_and(Value::is_array);
-            let ranges = list.iter().take(MAX_VALUES).filter(|value| !is_nested(value)).filter_map(range_of);
-            ranges.reduce(|all, next| (all.0.min(next.0), all.1.zip(next.1).map(|(a, b)| a.max(b))))
+/// Returns `true` for what names lines of a file: a number, `"10-40"`, or a list of these. A 0 or a 1 may stand for the
+/// beginning of the whole file.
+fn is_of_lines(value: &Value) -> bool {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(values) => open.extend(values.iter().take(MAX_VALUES)),
+            Value::Number(number) if number.as_u64().is_some_and(|number| number > 1) => return true,
+            Value::String(text) if is_span(text) || text.parse::<u64>().is_ok_and(|number| number > 1) => {
+                return true;
+            }
+            _ => {}
         }
     }
+    false
 }
 
-/// `10-40`: the first line and the last.
-fn span_of(text: &str) -> Option<(u64, Option<u64>)> {
-    let (first, last) = text.trim().split_once('-')?;
-    Some((first.trim().parse().ok()?, last.trim().parse().ok()))
-}
-
-/// `a.rs:10-40`: the path, and the lines behind it.
-fn lines_behind(path: &str) -> Option<(&str, Range)> {
-    let (path, lines) = path.rsplit_once(':')?;
-    let (first, last) = span_of(lines)?;
-    Some((path, Range::of(Some(first), last)?))
+/// Returns `true` for `10-40`: the first line and the last.
+fn is_span(text: &str) -> bool {
+    let ends = text.trim().split_once('-');
+    ends.is_some_and(|ends| [ends.0, ends.1].iter().all(|end| end.trim().parse::<u64>().is_ok()))
 }
 
 fn is_text(value: &Value) -> bool {

@@ -78,34 +78,19 @@ pub(super) struct KeepNames {
 pub(super) struct ToolForm {
     form: String,
     tools: Names,
-    /// An argument that the form needs and that names no file.
-    verb: Names,
-    /// The argument that holds several edits or files.
-    list: Names,
+    /// An argument that the form needs beside those that are read.
+    needs: Names,
     pub(super) file: Names,
     pub(super) pattern: Names,
     pub(super) old: Names,
     pub(super) new: Names,
     /// Search and replace blocks, or a unified diff.
     pub(super) diff: Names,
-    patch: Names,
     pub(super) moved: Names,
     pub(super) command: Names,
     /// A script that calls other tools.
     pub(super) code: Names,
     pub(super) folder: Names,
-    /// First line, counted from 1.
-    pub(super) from: Names,
-    /// First line, counted from 0.
-    pub(super) from0: Names,
-    /// Number of lines.
-    pub(super) count: Names,
-    pub(super) first: Names,
-    pub(super) last: Names,
-    /// `[first, last]`, `"first-last"` or a list of these.
-    pub(super) range: Names,
-    /// Number of first lines.
-    pub(super) head: Names,
 }
 
 /// A program that reads or changes files, or runs what does.
@@ -116,7 +101,9 @@ pub(super) struct Program {
     /// Which words are files.
     pub(super) files: Operands,
     /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
-    pub(super) needs: Option<String>,
+    pub(super) prints_with: Option<String>,
+    /// True if it prints other lines without it even of a single file.
+    pub(super) edits: bool,
     /// Words before the files, or before the command.
     pub(super) skip: usize,
     /// Options that take a word.
@@ -127,15 +114,6 @@ pub(super) struct Program {
     pub(super) paths: Names,
     /// Options whose word is the text to write or the script to run.
     pub(super) texts: Names,
-    /// Options whose word is a number of first lines.
-    pub(super) first: Names,
-    pub(super) last: Names,
-    /// Options whose word is a number of skipped lines.
-    pub(super) skipped: Names,
-    /// True if `-40` is a number of first lines.
-    pub(super) numbered: bool,
-    /// True if the skipped word is a script of `sed` or `awk`, which may name lines.
-    pub(super) names_lines: bool,
 }
 
 /// The operands of a program that are files.
@@ -209,7 +187,7 @@ impl Table {
         let given = objects.flatten().filter(|(_, value)| has_content(value));
         let keys: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
         let matches = self.tools.iter().zip(0..).filter_map(|(form, at)| {
-            let rank = (form.needs(&keys)?, form.tools.has(tool));
+            let rank = (form.rank(&keys)?, form.tools.has(tool));
             Some((rank, at, form))
         });
         let best = matches.reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -228,13 +206,13 @@ impl Table {
 
 impl ToolForm {
     /// Names by the meanings that tell one form from another.
-    fn roles(&self) -> [&Names; 11] {
-        let Self { verb, list, file, pattern, old, new, diff, patch, moved, command, code, .. } = self;
-        [verb, list, file, pattern, old, new, diff, patch, moved, command, code]
+    fn roles(&self) -> [&Names; 9] {
+        let Self { needs, file, pattern, old, new, diff, moved, command, code, .. } = self;
+        [needs, file, pattern, old, new, diff, moved, command, code]
     }
 
     /// Number of meanings that `keys` have a name for; `None` if one is missing.
-    fn needs(&self, keys: &HashSet<&str>) -> Option<usize> {
+    fn rank(&self, keys: &HashSet<&str>) -> Option<usize> {
         let needed = self.roles().into_iter().filter(|names| !names.is_empty());
         needed.clone().all(|names| has_any(keys, names)).then(|| needed.count())
     }

@@ -45,14 +45,13 @@ impl KeepRules {
     }
 
     fn state_of_file(&self, file: &File) -> Option<State> {
-        let File { path, range, change } = file;
+        let File { path, part, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
-        // An edit shows too little of the file to be a state.
-        let is_whole =
-            change.as_ref().is_none_or(|change| change.old.is_empty() && change.moved_to.is_none());
-        let part = range.map_or(0, |range| range.first);
-        (is_named && is_whole).then(|| State { key: path.whole() ^ part, name: path.name().into() })
+        // An edit or a move shows too little of the file to be a state.
+        let is_shown = change.as_ref().is_none_or(|change| change.old.is_empty() && !change.new.is_empty());
+        let part = if change.is_some() { 0 } else { *part };
+        (is_named && is_shown).then(|| State { key: path.whole() ^ part, name: path.name().into() })
     }
 }
 

@@ -13,41 +13,9 @@ mod shell;
 pub mod target;
 mod words;
 
-use std::hash::{BuildHasherDefault, Hasher};
-
 use self::identifiers::Identifier;
 use self::lines::{Layout, Line};
 use self::target::Target;
-
-/// Builds the hasher of tables whose keys are hashes already.
-pub type ByHash = BuildHasherDefault<HashMixer>;
-
-/// Mixes the bits of keys that are hashes: tables look at few bits of a hash, and a key may say something else in these.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HashMixer(u64);
-
-impl Hasher for HashMixer {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        /// The golden ratio, as 64 bits behind the point.
-        const FACTOR: u128 = 0x9E37_79B9_7F4A_7C15;
-        let product = u128::from(self.0 ^ key) * FACTOR;
-        self.0 = (product >> 64) as u64 ^ product as u64;
-    }
-
-    fn write_u128(&mut self, key: u128) {
-        self.write_u64((key >> 64) as u64 ^ key as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
 
 /// The traits of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

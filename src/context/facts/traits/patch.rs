@@ -7,7 +7,6 @@ use super::target::{File, FileUse};
 pub(super) const START: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
-const MOVE: &str = "*** Move to: ";
 /// Files looked at in one text.
 const MAX_FILES: usize = 256;
 
@@ -50,8 +49,6 @@ fn patches(text: &str) -> Vec<FileUse<'_>> {
         } else if !is_open {
         } else if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
             files.push(FileUse::patched(path));
-        } else if let (Some(file), Some(path)) = (files.last_mut(), line.strip_prefix(MOVE)) {
-            file.moved_to = Some(path.trim());
         } else if let Some(file) = files.last_mut() {
             file.take(line);
         }
@@ -123,7 +120,6 @@ mod tests {
             files(patch),
             [
                 FileUse {
-                    moved_to: Some("b.rs"),
                     old: vec!["stays", "goes"],
                     new: vec!["stays", "comes"],
                     ..FileUse::patched("a.rs")

@@ -100,16 +100,8 @@ pub(super) fn looks_like_file(word: &str) -> bool {
 
 /// A place in a folder, unless it begins at a root.
 pub(super) fn joined(folder: Option<&str>, to: &str) -> String {
-    match folder {
-        Some(folder) if !to.starts_with(['/', '~', '\\']) && !to.contains(':') => format!("{folder}/{to}"),
-        _ => to.to_owned(),
-    }
-}
-
-/// The new place of a file that moves to a place or into a folder.
-pub(super) fn moved(from: &str, to: &str) -> String {
-    let name = from.rsplit(['/', '\\']).next().unwrap_or_default();
-    to.strip_suffix(['/', '\\']).map_or_else(|| to.to_owned(), |into| format!("{into}/{name}"))
+    let folder = folder.filter(|_| !is_absolute(to));
+    folder.map_or_else(|| to.to_owned(), |folder| format!("{folder}/{to}"))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 use serde_json::Value;
 
 use super::forms::{Names, Operands, Program, TABLE};
-use super::paths::{is_path, joined, looks_like_file, moved};
-use super::target::{File, FileUse, Range};
+use super::paths::{is_path, joined, looks_like_file};
+use super::target::{File, FileUse, part_of};
 use super::words::{Command, commands};
 use super::{patch, script};
 
@@ -67,8 +67,7 @@ impl Reader {
             (self.piped, self.text) = (0, None);
         }
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        let words = bare(&words);
-        let Some((&first, rest)) = words.split_first() else { return self.here(command) };
+        let Some((&first, rest)) = bare(&words).split_first() else { return self.here(command, None) };
         let (before, outside) = (self.files.len(), self.folder.clone());
         let (name, rest) = with_subcommand(name_of(first), rest, &mut self.folder);
         match TABLE.program(&name) {
@@ -89,10 +88,11 @@ impl Reader {
                     (None, None) => {}
                 };
             }
-            // It only prints its words, or is a script too deep to be read.
-            Some((_, of)) if matches!(of.files, Operands::Echo | Operands::Shell) => self.here(command),
+            Some((_, echo)) if echo.files == Operands::Echo => {
+                self.here(command, Some(rest.join(" ").replace("\\n", "\n")));
+            }
             Some((at, program)) => self.run(program, at, rest, command),
-            None => self.here(command),
+            None => self.here(command, None),
         }
         self.folder = outside;
         self.piped = self.piped.max(self.files.len() - before);
@@ -100,28 +100,17 @@ impl Reader {
 
     fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
-        let range = Range::of(read.first, read.last);
-        let folder = self.folder.as_deref();
-        let reads = |path: &&str| FileUse { path, range, ..FileUse::default() }.file(folder);
+        let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
+        let reads = |path: &&str| FileUse { path, part, ..FileUse::default() }.file(folder);
         let files: Vec<File> = match program.files {
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
             Operands::Words if read.files.is_empty() && command.target.is_some() => {
-                return self.here(command);
+                return self.here(command, None);
             }
             Operands::Words if read.is_printed => read.files.iter().filter_map(reads).collect(),
-            Operands::Words
-            | Operands::None
-            | Operands::Command
-            | Operands::Shell
-            | Operands::Folder
-            | Operands::Echo => Vec::new(),
             Operands::Revision | Operands::Named => read.named.iter().filter_map(reads).collect(),
             Operands::Move => match read.files[..] {
-                [from, to] => {
-                    let to = moved(from, to);
-                    let file = FileUse { path: from, moved_to: Some(&to), ..FileUse::default() };
-                    file.file(folder).into_iter().collect()
-                }
+                [from, _] => written(from, folder, &[]).into_iter().collect(),
                 _ => Vec::new(),
             },
             Operands::Write => {
@@ -138,13 +127,13 @@ impl Reader {
                 let inline = inline.and_then(|at| words.get(at + 1)).copied();
                 script::files(command.body.as_deref().or(inline).unwrap_or_default(), folder)
             }
+            _ => Vec::new(),
         };
-        let writes = matches!(program.files, Operands::Write | Operands::Patch | Operands::Script);
-        if let (false, true, Some(range)) = (writes, files.is_empty(), range) {
+        if files.is_empty() && matches!(program.files, Operands::Words | Operands::None) {
             // A filter behind a pipe passes on a part of what was read.
             let from = self.files.len().saturating_sub(self.piped);
-            for file in self.files.iter_mut().skip(from).filter(|file| file.change.is_none()) {
-                file.range = Some(file.range.map_or(range, |all| all.narrowed(range)));
+            for file in self.files.iter_mut().skip(from) {
+                file.part = part_of(file.part, &read.asked);
             }
         }
         if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
@@ -153,9 +142,9 @@ impl Reader {
         self.extend(at, files);
     }
 
-    /// A command that only writes the text that it is given into a file.
-    fn here(&mut self, command: &Command) {
-        let body = command.body.clone().or_else(|| said(command));
+    /// A command that only writes the text that it is given, or its own, into a file.
+    fn here(&mut self, command: &Command, own: Option<String>) {
+        let body = command.body.clone().or(own);
         if let (Some(path), Some(body)) = (&command.target, &body) {
             let cat = TABLE.program("cat").map_or(u16::MAX, |(at, _)| at);
             self.extend(cat, written(path, self.folder.as_deref(), &[body]));
@@ -179,119 +168,61 @@ struct Operation<'a> {
     /// The files of `git` that a revision, `--` or an extension tells.
     named: Vec<&'a str>,
     text: Option<&'a str>,
-    /// The lines that the words ask for.
-    first: Option<u64>,
-    last: Option<u64>,
+    /// Words that say which part of the files it prints: a pattern, a script, numbers of lines.
+    asked: Vec<&'a str>,
     /// True if it prints lines as they stand.
     is_printed: bool,
-    /// Words that are still skipped: a pattern, a script.
-    skip: usize,
 }
 
 impl<'a> Operation<'a> {
     fn of(program: &Program, words: &[&'a str]) -> Self {
-        let mut of = Self { skip: program.skip, ..Self::default() };
-        let (mut count, mut is_behind, mut has_needed) = (None, false, program.needs.is_none());
+        let mut of = Self::default();
+        let (mut skip, mut is_behind, mut prints) = (program.skip, false, program.prints_with.is_none());
         let mut words = words.iter().copied();
         while let Some(word) = words.next() {
             let option = word.to_lowercase();
             let is_in = |options: &Names| options.has(word) || options.has(&option);
-            has_needed |= program.needs.as_deref().is_some_and(|needed| is_needed(word, needed));
+            prints |= program.prints_with.as_deref().is_some_and(|needed| is_needed(word, needed));
             if word == "--" {
                 is_behind = true;
-            } else if is_behind {
-                of.named.push(word);
-                of.read_operand(program, word);
             } else if is_in(&program.paths) {
                 of.files.extend(words.next().into_iter().flat_map(|list| list.split(',')));
             } else if is_in(&program.instead) {
-                of.skip = of.skip.saturating_sub(1);
-                of.read_script(program, words.next().unwrap_or_default());
+                skip = skip.saturating_sub(1);
+                of.asked.extend(words.next());
             } else if is_in(&program.texts) {
                 of.text = words.next();
-            } else if is_in(&program.first) {
-                count = words.next().and_then(number).or(count);
-            } else if is_in(&program.last) {
-                let from = words.next().and_then(|word| word.strip_prefix('+'));
-                of.first = from.and_then(number).or(of.first);
-            } else if is_in(&program.skipped) {
-                of.first = words.next().and_then(number).map(after).or(of.first);
             } else if is_in(&program.values) {
-                words.next();
-            } else if is_option(word) {
-                let attached = word.trim_start_matches('-').trim_start_matches("lines=");
-                let lines = number(attached.strip_prefix('n').unwrap_or(attached));
-                if let (true, Some(lines)) = (program.numbered, lines) {
-                    count = Some(lines);
-                } else if let (false, Some(from)) = (program.last.is_empty(), attached.strip_prefix("n+")) {
-                    of.first = number(from).or(of.first);
-                }
+                of.asked.extend(words.next().filter(|word| word.starts_with(is_of_number)));
+            } else if is_option(word) && !is_behind {
+                of.asked.extend(Some(word).filter(|word| word.ends_with(is_of_number)));
             } else {
-                if let Some((_, path)) = word.split_once(':').filter(|(_, path)| is_path(path)) {
-                    of.named.extend((program.files == Operands::Revision).then_some(path));
-                } else if program.files == Operands::Named && looks_like_file(word) {
-                    of.named.push(word);
+                let of_revision = word.split_once(':').map(|(_, path)| path).filter(|path| is_path(path));
+                match program.files {
+                    _ if is_behind => of.named.push(word),
+                    Operands::Revision => of.named.extend(of_revision),
+                    Operands::Named if looks_like_file(word) => of.named.push(word),
+                    _ => {}
                 }
-                of.read_operand(program, word);
+                // A word in brackets is PowerShell's `(Get-Content a.rs)[9..39]`.
+                if skip > 0 || word.starts_with('[') {
+                    skip = skip.saturating_sub(1);
+                    of.asked.push(word);
+                } else {
+                    of.files.push(word);
+                }
             }
         }
-        let until = count.map(|count: u64| of.first.unwrap_or(1).saturating_add(count).saturating_sub(1));
-        of.last = of.last.or(until);
         of.files.retain(|word| is_path(word));
         // A search in one file prints its lines as they stand.
-        let is_search = !program.names_lines && of.files.iter().all(|file| looks_like_file(file));
-        of.is_printed = has_needed || is_search;
+        let is_search = !program.edits && of.files.iter().all(|file| looks_like_file(file));
+        of.is_printed = prints || is_search;
         of
     }
-
-    /// Reads a word that is no option: a file, unless it is skipped or PowerShell's `(Get-Content a.rs)[9..39]`.
-    fn read_operand(&mut self, program: &Program, word: &'a str) {
-        let part = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')?.split_once(".."));
-        if self.skip > 0 {
-            self.skip -= 1;
-            self.read_script(program, word);
-        } else if let Some((first, last)) = part {
-            (self.first, self.last) = (number(first).map(after), number(last).map(after));
-        } else {
-            self.files.push(word);
-        }
-    }
-
-    /// Takes the lines that a script names.
-    fn read_script(&mut self, program: &Program, script: &str) {
-        if program.names_lines {
-            (self.first, self.last) = lines_of(script).unwrap_or((self.first, self.last));
-        }
-    }
 }
 
-fn number(word: &str) -> Option<u64> {
-    word.parse().ok()
-}
-
-/// The line after so many.
-const fn after(lines: u64) -> u64 {
-    lines.saturating_add(1)
-}
-
-/// The lines that `10,40p` of sed and `NR>=10 && NR<=40` of awk name: from the first number to the last.
-fn lines_of(script: &str) -> Option<(Option<u64>, Option<u64>)> {
-    let is_of_lines = script.contains("NR")
-        || script.split([';', '\n']).all(|part| {
-            part.trim()
-                .trim_end_matches(['p', 'q', 'd', '!'])
-                .chars()
-                .all(|of| of.is_ascii_digit() || ",$ ".contains(of))
-        });
-    if !is_of_lines || script.starts_with('/') {
-        return None;
-    }
-    let numbers: Vec<u64> =
-        script.split(|of: char| !of.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
-    let is_open =
-        script.contains('$') || (script.contains("NR") && !script.contains('<') && script.contains('>'));
-    let last = numbers.iter().max().copied().filter(|_| !is_open);
-    Some((Some(numbers.iter().min().copied()?), last))
+fn is_of_number(character: char) -> bool {
+    character == '+' || character.is_ascii_digit()
 }
 
 /// The command behind `sudo`, `timeout 10`, `A=b`, `$x =` and their like.
@@ -355,13 +286,6 @@ fn is_needed(word: &str, option: &str) -> bool {
 
 fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|of| of.is_ascii_alphanumeric() || of == '_')
-}
-
-/// The text that `echo` and `printf` write, where they are redirected.
-fn said(command: &Command) -> Option<String> {
-    let (first, rest) = command.words.split_first()?;
-    let program = TABLE.program(&first.to_lowercase()).map(|(_, program)| program.files);
-    (program == Some(Operands::Echo)).then(|| rest.join(" ").replace("\\n", "\n"))
 }
 
 fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {

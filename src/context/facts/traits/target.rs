@@ -1,6 +1,8 @@
 //! The target of a tool call as plain data: the files it reads or changes, and the form of the call. `calls` reads it from
 //! a call's arguments.
 
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
 use super::forms::Form;
 use super::keep::State;
 use super::lines::{self, Line};
@@ -23,55 +25,26 @@ pub struct Target {
 pub struct File {
     /// The path of the file.
     pub path: Path,
-    /// The lines that the call asks for; `None` for the whole file.
-    pub range: Option<Range>,
+    /// Hash of the words that name a part of it to read; 0 for the whole file.
+    pub part: u64,
     /// The change that the call makes to it; `None` if it only reads.
     pub change: Option<Change>,
-}
-
-/// Lines of a file, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The first line.
-    pub first: u64,
-    /// The last line; `None` for the end of the file.
-    pub last: Option<u64>,
 }
 
 /// The change that a call makes to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// The new place of the file.
-    pub moved_to: Option<Path>,
     /// Lines it replaces, quoted word for word: ascending, each once.
     pub old: Box<[Line]>,
     /// Lines it writes: ascending, each once.
     pub new: Box<[Line]>,
 }
 
-impl Range {
-    /// The range from `first` to `last`; `None` if that is no range or the whole file.
-    pub fn of(first: Option<u64>, last: Option<u64>) -> Option<Self> {
-        let range = Self { first: first.unwrap_or(1).max(1), last };
-        let is_part = range.first > 1 || range.last.is_some();
-        (is_part && range.last.is_none_or(|last| last >= range.first)).then_some(range)
-    }
-
-    /// The part of `self` that `inner`, counted from its start, asks for.
-    #[must_use]
-    pub fn narrowed(self, inner: Self) -> Self {
-        let before = self.first.saturating_sub(1);
-        let last = inner.last.map(|last| last.saturating_add(before));
-        let last = [self.last, last].into_iter().flatten().min();
-        Self { first: inner.first.saturating_add(before), last }
-    }
-}
-
 impl Change {
     /// The change that replaces these texts with those.
     pub(super) fn of(old: &[&str], new: &[&str]) -> Self {
         let lines = |texts: &[&str]| lines::of_texts(texts.iter().map(|text| utf16(text)));
-        Self { moved_to: None, old: lines(old), new: lines(new) }
+        Self { old: lines(old), new: lines(new) }
     }
 
     /// Returns `true` if no line is known that it replaces or writes.
@@ -85,11 +58,9 @@ impl Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileUse<'a> {
     pub(super) path: &'a str,
-    /// The lines that the call asks for.
-    pub(super) range: Option<Range>,
-    /// The path it moves to.
-    pub(super) moved_to: Option<&'a str>,
-    /// True if the call writes to the file.
+    /// The part that the call reads.
+    pub(super) part: u64,
+    /// True if the call writes to the file or moves it.
     pub(super) is_changed: bool,
     /// The texts it expects to find.
     pub(super) old: Vec<&'a str>,
@@ -98,25 +69,14 @@ pub(super) struct FileUse<'a> {
 }
 
 impl FileUse<'_> {
-    /// The file; its paths are relative to `folder`.
+    /// The file; its path is relative to `folder`.
     pub(super) fn file(&self, folder: Option<&str>) -> Option<File> {
-        let moved_to = self.moved_to.and_then(|to| Path::of(to, folder));
-        let is_changed = self.is_changed || moved_to.is_some();
-        let change = is_changed.then(|| Change { moved_to, ..Change::of(&self.old, &self.new) });
-        Some(File { path: Path::of(self.path, folder)?, range: self.range, change })
+        let change = self.is_changed.then(|| Change::of(&self.old, &self.new));
+        Some(File { path: Path::of(self.path, folder)?, part: self.part, change })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_of_a_range_counts_from_its_start() {
-        let range = |first, last| Range::of(Some(first), Some(last)).expect("is a part");
-        assert_eq!(range(10, 40).narrowed(range(3, 5)), range(12, 14));
-        assert_eq!(range(10, 12).narrowed(range(1, 100)), range(10, 12));
-        assert_eq!(Range::of(None, None), None);
-        assert_eq!(Range::of(Some(5), Some(4)), None);
-    }
+/// The part of a file that these words name within `part` of it.
+pub(super) fn part_of(part: u64, words: impl IntoIterator<Item: AsRef<str>>) -> u64 {
+    words.into_iter().fold(part, |part, word| xxh3_64_with_seed(word.as_ref().as_bytes(), part))
 }

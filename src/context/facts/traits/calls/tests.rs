@@ -10,8 +10,8 @@ fn name(target: &Target) -> String {
     target.form.map(Form::name).unwrap_or_default()
 }
 
-fn file(range: Option<Range>, change: Option<Change>) -> File {
-    File { path: Path::of("src/a.rs", None).expect("is a path"), range, change }
+fn file(change: Option<Change>) -> File {
+    File { path: Path::of("src/a.rs", None).expect("is a path"), part: 0, change }
 }
 
 /// Reads of `src/a.rs` as each agent asks for them: the form, the tool and its arguments.
@@ -52,15 +52,10 @@ MCP filesystem read_multiple_files | mcp__fs__read_multiple_files | {"paths": ["
 Windsurf view_file | view_file | {"AbsolutePath": "src/a.rs"}
 Windsurf run_command: cat | run_command | {"CommandLine": "cat a.rs", "Cwd": "src"}
 any | fetch_source | {"fileName": 1, "filename": "src/a.rs"}
-Claude Code Grep | Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mode": "content"}
-pi bash: rg | bash | {"command": "rg -n 'fn main' src/a.rs"}
-pi bash: rg | bash | {"command": "grep -e main src/a.rs"}
-PowerShell: select string | powershell | {"command": "Select-String -Path src\\a.rs -Pattern main"}
 pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
-pi bash: tail | bash | {"command": "tail -20 src/a.rs"}
 "#;
 
-/// Lines 10 to 40 of it.
+/// Parts of it: lines 10 to 40, or those that show a word.
 const PARTIAL_READS: &str = r#"
 Read | {"file_path": "src/a.rs", "offset": 10, "limit": 31}
 read_file | {"absolute_path": "src/a.rs", "offset": 9, "limit": 31}
@@ -82,6 +77,11 @@ powershell | {"command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 3
 read | {"path": "src/a.rs:10-40"}
 exec | {"input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));"}
 powershell | {"command": "(Get-Content -Path 'src\\a.rs')[9..39]"}
+bash | {"command": "tail -20 src/a.rs"}
+Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mode": "content"}
+bash | {"command": "rg -n 'fn main' src/a.rs"}
+bash | {"command": "grep -e main src/a.rs"}
+powershell | {"command": "Select-String -Path src\\a.rs -Pattern main"}
 "#;
 
 /// Edits of one line of it. Words after `$` stand for texts that the test makes.
@@ -186,12 +186,20 @@ fn every_form_is_read_under_its_name() {
     for (row, target) in targets(WHOLE_READS, &[]) {
         assert_eq!(Some(&*name(&target)), row.split(" | ").next(), "{row}");
     }
-    all_are(WHOLE_READS, &[], &file(None, None));
+    all_are(WHOLE_READS, &[], &file(None));
 }
 
 #[test]
-fn a_part_of_a_file_is_the_same_lines_in_every_form() {
-    all_are(PARTIAL_READS, &[], &file(Some(Range { first: 10, last: Some(40) }), None));
+fn a_part_of_a_file_is_told_from_the_whole_in_every_form() {
+    for (row, target) in targets(PARTIAL_READS, &[]) {
+        let [read] = &*target.files else { panic!("{row}") };
+        assert_eq!(*read, File { part: read.part, ..file(None) }, "{row}");
+        let again = targets(row, &[]);
+        let other = row.replace("10", "11").replace("9,", "10,").replace("main", "other");
+        let part_of = |of: &[(&str, Target)]| of[0].1.files[0].part;
+        assert_eq!(part_of(&again), read.part, "{row}");
+        assert!(read.part != 0 && (other == row || part_of(&targets(&other, &[])) != read.part), "{row}");
+    }
 }
 
 #[test]
@@ -212,14 +220,13 @@ fn an_edit_is_the_same_change_in_every_form() {
         ("$roo", &roo),
         ("$diff", &diff),
     ];
-    all_are(EDITS, &texts, &file(None, Some(Change::of(&[old], &[new]))));
-    all_are(WRITES, &[("$text", new)], &file(None, Some(Change::of(&[], &[new]))));
+    all_are(EDITS, &texts, &file(Some(Change::of(&[old], &[new]))));
+    all_are(WRITES, &[("$text", new)], &file(Some(Change::of(&[], &[new]))));
 }
 
 #[test]
 fn a_move_is_the_same_in_every_form() {
-    let moved = Change { moved_to: Path::of("src/b.rs", None), ..Change::default() };
-    all_are(MOVES, &[], &file(None, Some(moved)));
+    all_are(MOVES, &[], &file(Some(Change::default())));
 }
 
 #[test]
