@@ -298,6 +298,11 @@ const MISTAKES = {
     ["replay", "--context-window", "abc", "-"],
     /^option contextWindow is "abc"; it must be a finite number above 0\n$/,
   ],
+  "a session without a call": [
+    ["explain", "-"],
+    /^The session has no model call; there is nothing to explain\.\n$/,
+    '{"role":"user","content":"a"}',
+  ],
   "a call that is not there": [
     ["explain", "--call", "9", "-"],
     /session has 2; name/,

@@ -14,8 +14,6 @@ import { cached } from "./public.mjs";
 const SIDES = ["fit", "check"];
 /** Fitted from this age in calls on: nothing younger is ever cut. */
 const LEAST_AGE = 3;
-/** First ages of the buckets, in calls. */
-const BUCKETS = [0, 1, 3, 6, 11, 21, 41, 81, 161];
 /** All that the model wrote is one class. */
 const byOrigin = (name) => (/result|user/.test(name) ? name : "own");
 const whole = (name) => name;
@@ -79,9 +77,9 @@ function fitOf(of, classOf, name, side) {
     const ofClass = ours.flatMap((session) => [...session[of]].filter(([key]) => classOf(key) === name));
     return ours.length > 0 ? summed(ofClass.map(([, count]) => count)) : [];
   });
-  const all = summed(counts);
-  const [worth, rate] = ["awaited", "needed"].map((events) => fittedWithSpread(counts, events, LEAST_AGE));
-  return { events: all.needed.reduce((sum, count) => sum + count, 0), worth, rate, byAge: all };
+  const events = summed(counts).needed.reduce((sum, count) => sum + count, 0);
+  const [worth, rate] = ["awaited", "needed"].map((of) => fittedWithSpread(counts, of, LEAST_AGE));
+  return { events, worth, rate };
 }
 
 function inOrder(a, b) {
@@ -102,12 +100,6 @@ function* printed({ title, per, rows }) {
     const cells = shares.flatMap(([value, side]) => constants(sides[side][value], per));
     yield `| ${name} | ${SIDES.map((side) => sides[side].events).join(", ")} | ${cells.join(" | ")} |`;
   }
-  const ages = BUCKETS.map((from, i) =>
-    BUCKETS[i + 1] === from + 1 ? from : `${from}–${(BUCKETS[i + 1] ?? 401) - 1}`,
-  );
-  yield `\n| worth, rate at an age of | side | ${ages.join(" | ")} |\n|${"---|".repeat(ages.length + 2)}`;
-  for (const [name, sides] of rows)
-    for (const side of SIDES) yield `| ${name} | ${side} | ${buckets(sides[side].byAge, per).join(" | ")} |`;
 }
 
 function constants({ chance, halfLife, spread }, per) {
@@ -117,14 +109,6 @@ function constants({ chance, halfLife, spread }, per) {
     `${digits(chance * per)} (${among(spread.chance, per)})`,
     `${digits(halfLife)} (${among(spread.halfLife, 1)})`,
   ];
-}
-
-/** Per item in view, of each bucket: those still awaited, and those needed by the very answer. */
-function buckets({ inView, awaited, needed }, per) {
-  return BUCKETS.map((from, i) => {
-    const sum = (of) => of.slice(from, BUCKETS[i + 1]).reduce((all, count) => all + count, 0);
-    return [awaited, needed].map((events) => digits((per * sum(events)) / sum(inView))).join(", ");
-  });
 }
 
 function digits(value) {

@@ -5,6 +5,7 @@
 // collected before a cold call: it is not the hook's.
 
 import { performance } from "node:perf_hooks";
+import { agentSession } from "../__test__/support/agent-session.mjs";
 import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { EXAMPLE, quantile } from "./shared.mjs";
@@ -20,31 +21,12 @@ const COUNT_ROUNDS = 50;
 function busyAgent(count, lines) {
   const line = (i, j) =>
     `src/module_${i % 97}/file_${j}.rs:${(i * j) % 900}: pub fn handle_${j}(input: &str) -> Result<()>`;
-  const messages = [{ role: "user", content: "go", timestamp: 0 }];
-  for (let i = 0; messages.length < count; i += 1) {
-    const id = `call_${i}`;
-    const usage = { input: 10, output: 50, cacheRead: 1000 + 900 * i, cacheWrite: 900 };
-    messages.push({
-      role: "assistant",
-      content: [{ type: "toolCall", id, name: "bash", arguments: { command: `rg handle_${i} src` } }],
-      api: "anthropic-messages",
-      provider: "anthropic",
-      model: "claude",
-      usage,
-      stopReason: "toolUse",
-      timestamp: 4000 * i + 1000,
-    });
+  const step = (_, i) => {
     const text = Array.from({ length: lines }, (_, j) => line(i, j)).join("\n");
-    messages.push({
-      role: "toolResult",
-      toolCallId: id,
-      toolName: "bash",
-      content: [{ type: "text", text }],
-      isError: false,
-      timestamp: 4000 * i + 2000,
-    });
-  }
-  return messages;
+    return ["bash", { command: `rg handle_${i} src` }, text];
+  };
+  const answer = (i) => ({ usage: { input: 10, output: 50, cacheRead: 1000 + 900 * i, cacheWrite: 900 } });
+  return agentSession(Array.from({ length: count / 2 }, step), { answer, stepMs: 4000 });
 }
 
 /** Wall-clock time and main-thread time of `work`, in ms, right after JSON.stringify of the messages, and that one's. */

@@ -85,17 +85,18 @@ function cold(corpus, encoding) {
   return Object.fromEntries(Object.entries(figures).map(row));
 }
 
-function print(label, row) {
-  const cell = (figures) => {
-    if (figures === undefined) return "-";
-    const { median, min, max, exact } = figures;
-    return `${median.toPrecision(3)} (${min.toPrecision(3)}-${max.toPrecision(3)})${exact ? " " : "!"}`;
-  };
-  console.log(label.padEnd(20) + NAMES.map((name) => cell(row[name]).padStart(24)).join(""));
+/** A table of the contenders, of `[row, figures by contender]`. */
+function print(title, rows) {
+  console.log(`\n${title}`);
+  console.table(Object.fromEntries(rows));
 }
 
-function header(title) {
-  console.log(`\n${title}\n${" ".repeat(20)}${NAMES.map((name) => name.padStart(24)).join("")}`);
+function speeds(row) {
+  const told = ([name, { median, min, max, exact }]) => [
+    name,
+    `${median.toPrecision(3)} (${min.toPrecision(3)}-${max.toPrecision(3)})${exact ? "" : "!"}`,
+  ];
+  return Object.fromEntries(Object.entries(row).map(told));
 }
 
 /** Every figure of one encoding. */
@@ -103,21 +104,19 @@ async function measure(encoding, wanted) {
   const counters = {};
   for (const name of NAMES) counters[name] = await load(name, encoding);
   const report = { warm: {}, cold: {} };
-  header(`${encoding}: count, warm, MB/s: median (least-most)`);
   for (const corpus of wanted) {
     report.warm[corpus.name] = warm(counters, corpus);
-    print(corpus.name, report.warm[corpus.name]);
-  }
-  header(`${encoding}: count, cold, MB/s: first sight in a new process`);
-  for (const corpus of wanted) {
     report.cold[corpus.name] = cold(corpus, encoding);
-    print(corpus.name, report.cold[corpus.name]);
   }
-  header(`${encoding}: load to first count, ms; memory after the first corpus, MB`);
-  const first = report.cold[wanted[0].name];
-  for (const key of ["loadMs", "rssMb"]) {
-    console.log(key.padEnd(20) + NAMES.map((name) => first[name][key].toFixed(1).padStart(23)).join(" "));
-  }
+  const speedsOf = (when) => wanted.map(({ name }) => [name, speeds(report[when][name])]);
+  print(`${encoding}: count, warm, MB/s: median (least-most)`, speedsOf("warm"));
+  print(`${encoding}: count, cold, MB/s: first sight in a new process`, speedsOf("cold"));
+  const first = Object.entries(report.cold[wanted[0].name]);
+  const loads = ["loadMs", "rssMb"].map((key) => [
+    key,
+    Object.fromEntries(first.map(([name, of]) => [name, of[key].toFixed(1)])),
+  ]);
+  print(`${encoding}: load to first count, ms; memory after the first corpus, MB`, loads);
   return report;
 }
 

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { modelsFile } from "../../__test__/support/models-file.mjs";
 import { ARMS } from "./arms.mjs";
@@ -23,24 +23,15 @@ const REST_MS = 45;
 /** The time pi has to end before it is killed. */
 const END_MS = 5000;
 
-/** The script of pi: the one named, the one on the PATH, or the one the tests install. */
-export function findPi(named) {
-  const onPath = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "pi"));
-  const found = (named === undefined ? [INSTALLED, ...onPath] : [named]).find(existsSync);
-  if (found === undefined) {
+/** The script of pi and its version: the one named, or the one the tests install. */
+export function findPi(named = INSTALLED) {
+  if (!existsSync(named))
     throw new RunFailure(
-      named === undefined
-        ? "No pi here: run npm run install:nested, or install @earendil-works/pi-coding-agent and name its dist/cli.js with --pi."
-        : `There is no pi at ${named}: name the dist/cli.js of @earendil-works/pi-coding-agent.`,
+      `There is no pi at ${named}: run npm run install:nested, or name the dist/cli.js of @earendil-works/pi-coding-agent with --pi.`,
     );
-  }
-  const script = realpathSync(found);
-  return { script, version: versionOf(script) };
-}
-
-function versionOf(script) {
+  const script = realpathSync(named);
   const manifest = join(dirname(dirname(script)), "package.json");
-  return JSON.parse(readFileSync(manifest, "utf8")).version;
+  return { script, version: JSON.parse(readFileSync(manifest, "utf8")).version };
 }
 
 /** A pi that is running. */

@@ -44,15 +44,8 @@ export async function goOn(journal, sessions, { onTask, ...how }) {
 /** One session under one arm. */
 class ArmRun {
   #journal;
-  /** Dollars of the other runs, by the file of their calls. */
-  #spentIn;
-  #sessions;
-  #session;
-  #arm;
-  #place;
-  #limits;
-  #access;
-  #script;
+  /** `{ sessions, session, arm, place, limits, access, pi }`; `spent` holds dollars of other runs, by the file of their calls. */
+  #how;
   #files;
   #pi;
   /** Calls that belong to tasks already settled, and dollars of all of the run's other sessions. */
@@ -62,17 +55,10 @@ class ArmRun {
   #task;
   #failure;
 
-  constructor(journal, { sessions, session, arm, place, spent, limits, pi, access }) {
+  constructor(journal, how) {
     this.#journal = journal;
-    this.#spentIn = spent;
-    this.#sessions = sessions;
-    this.#session = session;
-    this.#arm = arm;
-    this.#place = place;
-    this.#limits = limits;
-    this.#access = access;
-    this.#script = pi.script;
-    this.#files = journal.place(session.name, arm);
+    this.#how = how;
+    this.#files = journal.place(how.session.name, how.arm);
   }
 
   async settle(tasks, records, onTask) {
@@ -94,16 +80,16 @@ class ArmRun {
   async #start() {
     const { workFolder, sessionFolder, isNew, markReady } = this.#files;
     if (isNew) {
-      this.#session.prepare(workFolder);
+      this.#how.session.prepare(workFolder);
       markReady();
     }
     const how = {
-      script: this.#script,
-      access: this.#access,
-      seed: this.#session.seed,
+      script: this.#how.pi.script,
+      access: this.#how.access,
+      seed: this.#how.session.seed,
       continues: existsSync(sessionFolder) && readdirSync(sessionFolder).length > 0,
     };
-    this.#pi = await Pi.open(this.#files, this.#arm, this.#journal.settings, how, {
+    this.#pi = await Pi.open(this.#files, this.#how.arm, this.#journal.settings, how, {
       event: (event) => this.#watch(event),
       call: () => this.#mayCall(),
     });
@@ -114,18 +100,18 @@ class ArmRun {
     const calls = readCalls(this.#files.callsFile);
     this.#settled = records.reduce((sum, { bill }) => sum + bill.calls, 0);
     this.#last = billOf(calls.slice(0, this.#settled), this.#pi.prices).last;
-    const places = this.#sessions.flatMap(({ name, arms }) =>
+    const places = this.#how.sessions.flatMap(({ name, arms }) =>
       arms.map((arm) => this.#journal.place(name, arm).callsFile),
     );
     const others = places.filter((file) => file !== this.#files.callsFile);
-    this.#spentIn.delete(this.#files.callsFile);
+    this.#how.spent.delete(this.#files.callsFile);
     this.#elsewhere = others.reduce((sum, file) => sum + this.#dollarsIn(file), 0);
   }
 
   /** Of another run, which does not grow meanwhile. */
   #dollarsIn(file) {
-    if (!this.#spentIn.has(file)) this.#spentIn.set(file, spentOn(readCalls(file), this.#pi.prices));
-    return this.#spentIn.get(file);
+    if (!this.#how.spent.has(file)) this.#how.spent.set(file, spentOn(readCalls(file), this.#pi.prices));
+    return this.#how.spent.get(file);
   }
 
   #spent() {
@@ -133,7 +119,7 @@ class ArmRun {
   }
 
   #checkDollars() {
-    if (this.#spent() >= this.#limits.dollars) throw new LimitReached();
+    if (this.#spent() >= this.#how.limits.dollars) throw new LimitReached();
   }
 
   async #work(task) {
@@ -151,13 +137,15 @@ class ArmRun {
       clearTimeout(timer);
     }
     if (this.#failure !== undefined) {
-      throw new RunFailure(`The arm ${this.#arm} does not work, so nothing is compared: ${this.#failure}`);
+      throw new RunFailure(
+        `The arm ${this.#how.arm} does not work, so nothing is compared: ${this.#failure}`,
+      );
     }
     if (this.#task.stop === "dollars") throw new LimitReached();
     const { error } = this.#task;
     if (error !== undefined && !TOO_LONG.test(error)) {
       throw new RunFailure(
-        `The provider failed in ${task.id} under ${this.#arm}: ${error.replace(/\.+$/, "")}. Run again to go on.`,
+        `The provider failed in ${task.id} under ${this.#how.arm}: ${error.replace(/\.+$/, "")}. Run again to go on.`,
       );
     }
   }
@@ -185,8 +173,8 @@ class ArmRun {
   /** Between two calls all is written down and no tool runs: the place to stop. */
   #mayCall() {
     if (this.#failure !== undefined) this.#stop("failure");
-    else if (this.#spent() >= this.#limits.dollars) this.#stop("dollars");
-    else if (this.#task.steps >= this.#limits.steps) this.#stop("steps");
+    else if (this.#spent() >= this.#how.limits.dollars) this.#stop("dollars");
+    else if (this.#task.steps >= this.#how.limits.steps) this.#stop("steps");
     return this.#task.stop === undefined;
   }
 
@@ -202,9 +190,9 @@ class ArmRun {
     this.#last = last;
     const { steps, startedMs, stop, error, isInterrupted } = this.#task;
     return {
-      session: this.#session.name,
-      arm: this.#arm,
-      place: this.#place,
+      session: this.#how.session.name,
+      arm: this.#how.arm,
+      place: this.#how.place,
       task: task.id,
       ...task.outcomeOf(this.#files.workFolder),
       steps,

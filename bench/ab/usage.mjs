@@ -30,25 +30,20 @@ function eventsIn(stream) {
 }
 
 function normalised(reported) {
-  if (reported.prompt_tokens !== undefined) {
-    const cacheRead = reported.prompt_tokens_details?.cached_tokens ?? reported.prompt_cache_hit_tokens ?? 0;
-    const { prompt_tokens: prompt, completion_tokens: output = 0 } = reported;
+  const { prompt_tokens: chat, promptTokenCount: google, input_tokens_details: details } = reported;
+  const inPrompt = (prompt, cacheRead = 0, output = 0) => {
     return { input: prompt - cacheRead, output, cacheRead, cacheWrite: 0 };
+  };
+  if (chat !== undefined) {
+    const cached = reported.prompt_tokens_details?.cached_tokens ?? reported.prompt_cache_hit_tokens;
+    return inPrompt(chat, cached, reported.completion_tokens);
   }
-  if (reported.promptTokenCount !== undefined) {
-    const { promptTokenCount: prompt, cachedContentTokenCount: cacheRead = 0 } = reported;
-    const output = (reported.candidatesTokenCount ?? 0) + (reported.thoughtsTokenCount ?? 0);
-    return { input: prompt - cacheRead, output, cacheRead, cacheWrite: 0 };
+  if (google !== undefined) {
+    const { cachedContentTokenCount: cached, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = reported;
+    return inPrompt(google, cached, candidatesTokenCount + thoughtsTokenCount);
   }
-  if (reported.input_tokens_details !== undefined) {
-    const cacheRead = reported.input_tokens_details.cached_tokens ?? 0;
-    return {
-      input: reported.input_tokens - cacheRead,
-      output: reported.output_tokens,
-      cacheRead,
-      cacheWrite: 0,
-    };
-  }
+  if (details !== undefined)
+    return inPrompt(reported.input_tokens, details.cached_tokens, reported.output_tokens);
   // Anthropic's last event repeats only some of the counts of its first.
   const named = {
     input: reported.input_tokens,

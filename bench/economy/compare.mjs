@@ -59,19 +59,10 @@ export async function printComparison(files, { contextWindow, policies }) {
 
 function rowOf(session, policy, score) {
   const { calls, tokens, peak, overflows } = score;
-  const { dollarsWithRereads, ...rates } = ratesOf(score);
+  const { dollarsWithRereads: all, ...rates } = ratesOf(score);
   const dollars = { prefix: cents(score.dollars.prefix), breakpoint: cents(score.dollars.breakpoint) };
-  return {
-    session,
-    policy,
-    calls,
-    tokens,
-    peak,
-    overflows,
-    dollars,
-    dollarsWithRereads: cents(dollarsWithRereads),
-    ...rates,
-  };
+  const sizes = { calls, tokens, peak, overflows };
+  return { session, policy, ...sizes, dollars, dollarsWithRereads: cents(all), ...rates };
 }
 
 /** Dollars to ten thousandths of a cent: what is behind is noise of adding up. */

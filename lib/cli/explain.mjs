@@ -13,6 +13,8 @@ export const explain = {
   async run({ positionals, hook, call: asked }) {
     const { path: session, session: recording } = await load(positionals);
     const { calls } = recording;
+    if (calls.length === 0)
+      throw new UsageError("The session has no model call; there is nothing to explain.");
     const call = asked ?? calls.length;
     if (calls[call - 1] === undefined)
       throw new UsageError(
