@@ -123,6 +123,8 @@ test("count goes by an open model's file, and says what is wrong with one", () =
   assert.equal(status, 2);
   assert.match(stderr, /session\.jsonl: line \d+, column \d+: /);
   assert.equal(run(["count", "--tokenizer", file, "--model", "gpt-4o"], "a").status, 2);
+  const byModel = run(["count", "--json", "--model", "gpt-4o"], "größer 日本語").stdout;
+  assert.equal(JSON.parse(byModel).total, countTokens("größer 日本語", { model: "gpt-4o" }));
 });
 
 test("count reads standard input, and goes on after a file it cannot read", () => {

@@ -1,9 +1,7 @@
-// Counting by other encodings than the default: of texts, messages and chats, within limits, and on the command line.
+// Counting by other encodings than the default: of texts, messages and chats, and within limits.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { countChatTokens, encodeChat, getEncoding } from "pi-strata/tokens";
 import {
   countTokens,
@@ -16,7 +14,6 @@ import {
 import { answer, call, image, text, thinking, user } from "./support/messages.mjs";
 
 const TEXT = "An o200k text: 日本語 größer, don't.";
-const CLI = fileURLToPath(new URL("../bin/cli.mjs", import.meta.url));
 
 test("each block counts for what it is, and an image 1200", () => {
   const tokens = (block, more) => countTokens(answer([block], more));
@@ -96,18 +93,6 @@ test("chats count as OpenAI's cookbook reports", () => {
     assert.equal(encodeChat(unnamed, { model }).length, countChatTokens(unnamed, { model }));
   assert.throws(() => countChatTokens([{ role: "user" }]), /content of message 0 is undefined/);
   assert.throws(() => encodeChat([], { encoding: "gpt2" }), /gpt2 has no chats/);
-});
-
-test("on the command line", () => {
-  const run = (...args) =>
-    spawnSync(process.execPath, [CLI, "count", "--json", ...args], { encoding: "utf8", input: TEXT });
-  const total = (...args) => JSON.parse(run(...args).stdout).total;
-  assert.equal(total(), countTokens(TEXT));
-  assert.equal(total("--encoding", "o200k_base"), countTokens(TEXT, { encoding: "o200k_base" }));
-  assert.equal(total("--model", "gpt-4o"), countTokens(TEXT, { encoding: "o200k_base" }));
-  const wrong = run("--model", "gpt-4p");
-  assert.equal(wrong.status, 2);
-  assert.match(wrong.stderr, /Unknown model "gpt-4p"/);
 });
 
 /** A conversation with one model, without usage to learn from. */

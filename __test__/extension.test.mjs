@@ -237,36 +237,6 @@ test("/strata shows what the last request held, what was edited and why, and wha
   assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);
 });
 
-test("/strata show lists what was cut by file or command, and opens it, by number and by handle", async () => {
-  const prompts = ["show", "go", "show", "show 2", "show 99", "show 1-3"].map((word) =>
-    word === "go" ? word : `/strata ${word}`,
-  );
-  const { told, session } = await runPi({ prompts, strata: everyCall });
-  const [none, list, second, missing, range] = told;
-  assert.match(none, /has seen no request/);
-  const rows = Array.from(list.matchAll(/^(\d+) +(\S.*?) {2,}(\S.+?) {2,}[\d,]+(?: {2}([0-9a-f]{8}))?$/gm));
-  assert.ok(rows.length >= CALLS - 6, list);
-  assert.deepEqual(
-    rows.map(([, nth]) => Number(nth)),
-    rows.map((_, at) => at + 1),
-  );
-  assert.ok(
-    rows.some(
-      ([, , subject, done, handle]) => /^bash : 1; for/.test(subject) && done === "shortened" && handle,
-    ),
-    list,
-  );
-  for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
-  const blocks = session.agent.state.messages.flatMap(({ content }) => content);
-  const texts = blocks.map(({ text, thinking }) => text ?? thinking ?? "");
-  assert.ok(
-    texts.filter(Boolean).some((text) => second.includes(text)),
-    second,
-  );
-  assert.match(missing, /There is no cut 99/);
-  assert.match(range, /^Cuts 1 to 3 of \d+, oldest first\. More: \/strata show 4-\d+\.$/m);
-});
-
 test("/strata status lists every option in force and where it comes from", async () => {
   const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], persistEdits: true } }];
   const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };

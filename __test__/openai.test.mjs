@@ -10,6 +10,7 @@ import {
   toOpenAIMessages,
 } from "pi-strata/sessions";
 import * as made from "./support/messages.mjs";
+import { open } from "./support/sqlite.mjs";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -50,6 +51,7 @@ describe("OpenAI's shapes", () => {
         input_audio: record({ data: fc.string(), format: fc.string() }),
       }),
       record({ type: fc.constant("refusal"), refusal: fc.string() }),
+      fc.constantFrom({ type: "new" }, null),
     );
     const content = fc.oneof(fc.string(), fc.array(part), fc.constant(null));
     const openCall = fc.oneof(
@@ -80,6 +82,11 @@ describe("OpenAI's shapes", () => {
             list.flatMap(({ tool_call_id: id = [], tool_calls: calls = [] }) => [id, ...calls].flat());
           const again = idsIn(toOpenAIMessages(messages));
           assert.deepEqual(again, idsIn(messages), "converted twice, none is lost");
+          for (const options of [{}, { database: open(":memory:") }]) {
+            const manager = new ContextManager({ ...options, maxMessages: 100 });
+            for (const message of ours) manager.addMessage("s", message);
+            assert.deepEqual(toOpenAIMessages(manager.getMessages("s")), messages, "accepted as they are");
+          }
         }),
       );
     });

@@ -214,6 +214,14 @@ test("every row of a long list can be reached, and an original opens at its top"
   assert.equal(screen.lines().at(-3).trim(), original.at(-1));
   screen.press("cancel");
   assert.equal(await reading, "");
+  const range = await pi.command("show 1-3");
+  assert.match(range, /^Cuts 1 to 3 of 63, oldest first\. More: \/strata show 4-43\.$/m);
+  const [, handle] = /^2 +bash show 1 .* ([0-9a-f]{8})$/m.exec(range);
+  const byHandle = pi.command(`show ${handle}`);
+  assert.match((await pi.reader()).lines()[0], /^ bash show 1: shortened/);
+  (await pi.reader()).press("cancel");
+  await byHandle;
+  assert.match(await pi.command("show 99"), /There is no cut 99/);
 });
 
 test("from the first call on no request is above a price step that could be avoided, and the bill is the host's", async () => {
@@ -286,16 +294,6 @@ test("what a catalogue entry gets wrong is one line in the panel, and the defaul
     assert.match(panel, told, name);
     assert.doesNotMatch(panel, NOTHING, name);
   }
-});
-
-test("settings of the wrong kind are one line each in the panel, and the defaults are used", async () => {
-  const strata = { economy: "cheap", protectPaths: 7, persistEdits: "yes", compactionModel: "opus" };
-  const pi = await play(installed({}, { strata }), 2, 50);
-  const lines = (await pi.command("")).split("\n").filter((line) => line.startsWith("Settings: "));
-  assert.equal(lines.length, 4, lines.join("\n"));
-  assert.ok(lines.every((line) => / In force: .*\.$/.test(line)));
-  for (const word of ["", "show", "now", "pause", "resume", "nonsense", "show 1", "status"])
-    assert.doesNotMatch(await pi.command(word), NOTHING, word);
 });
 
 test("shrink leaves a fork that fits, and nothing where nothing has to go", async () => {

@@ -4,12 +4,7 @@ import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import {
-  ContextManager,
-  createSharedContextManager,
-  fromOpenAIMessages,
-  toOpenAIMessages,
-} from "pi-strata/sessions";
+import { ContextManager, createSharedContextManager, toOpenAIMessages } from "pi-strata/sessions";
 import strata from "../index.js";
 import { calls, result, says, user } from "./support/said.mjs";
 import { contents } from "./support/session-files.mjs";
@@ -516,49 +511,6 @@ for (const [place, options] of [
       await manager.compressContext("s", async () => "the words of a model about ship it");
       manager.deleteMessages("s", ["ship"]);
       assert.ok(!JSON.stringify(manager.getMessages("s")).includes("ship it"));
-    });
-
-    test("everything that fromOpenAIMessages makes is accepted, and comes back", () => {
-      const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
-      const openai = [
-        { role: "developer", content: "Be brief." },
-        { role: "user", name: "ada", content: [{ type: "text", text: "What is this?" }, image] },
-        {
-          role: "user",
-          content: [
-            image,
-            { type: "input_audio", input_audio: { data: "aGk=", format: "wav" } },
-            { type: "new" },
-          ],
-        },
-        {
-          role: "user",
-          content: [
-            { type: "image_url", image_url: { url: "data:image/png;base64,aGk=", detail: "low" } },
-            null,
-          ],
-        },
-        {
-          role: "assistant",
-          content: null,
-          refusal: null,
-          tool_calls: [
-            {
-              id: "1",
-              type: "function",
-              function: { name: "f", arguments: '{"by":-0,"big":12345678901234567890}' },
-            },
-            { id: "2", type: "custom", custom: { name: "g", input: "free text" } },
-          ],
-        },
-        { role: "tool", tool_call_id: "1", content: [{ type: "text", text: "fine" }] },
-        { role: "tool", tool_call_id: "2", content: "" },
-        { role: "assistant", content: [{ type: "refusal", refusal: "no" }] },
-        { role: "assistant" },
-      ];
-      const { manager } = managerOf();
-      for (const message of fromOpenAIMessages(openai)) manager.addMessage("s", message);
-      assert.deepEqual(toOpenAIMessages(manager.getMessages("s")), openai);
     });
 
     test("images stay, in order, and count", () => {

@@ -141,13 +141,8 @@ describe(`a handle of ${KIND}`, () => {
     const file = newFile();
     const { manager, database } = managerOf(file);
     manager.addMessage("s", { ...user("my card is 41z11"), id: "card" });
-    manager.addMessage("s", user("ship src/main.rs"));
     for (const message of numbered(60)) manager.addMessage("s", message);
-    assert.match(manager.getMessages("s")[0].content, /1\. my card is 41z11\n2\. ship src\/main\.rs/);
     assert.deepEqual(manager.deleteMessages("s", ["card", "unknown"]), ["card"]);
-    const [summary] = manager.getMessages("s");
-    assert.match(summary.content, /1\. ship src\/main\.rs\n2\. message 0\n3\. message 1\n/);
-    assert.match(summary.content, / 30 messages compressed/);
     const told = () =>
       JSON.stringify(rowsOf(database, "SELECT state FROM strata_sessions")) +
       JSON.stringify(rowsOf(database, "SELECT body FROM strata_messages"));

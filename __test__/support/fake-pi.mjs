@@ -131,7 +131,10 @@ export class FakePi {
       ui: {
         setStatus: (_key, text) => this.statuses.push(text),
         notify: (text, kind) => this.notices.push([kind, text]),
-        custom: (factory) => new Promise((done) => this.#open(factory, done)),
+        custom: (factory) =>
+          new Promise((done) => this.#open(factory, done)).finally(() => {
+            this.#reader = undefined;
+          }),
       },
     };
     return new Proxy(given, {
