@@ -91,6 +91,8 @@ test("without a file the newest session is taken, of a folder the newest in it",
     return path;
   };
   const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
+  // Claude Code writes the sessions of its sub-agents beside its own.
+  place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
   const env = {
     ...process.env,
     HOME: home,

@@ -13,7 +13,8 @@ const HOMES = () => [
   join(process.env.PI_CODING_AGENT_DIR ?? join(homedir(), ".pi", "agent"), "sessions"),
   join(process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), ".claude"), "projects"),
 ];
-const SESSION = /\.jsonl$/;
+/** Names of session files. Claude Code keeps those of its sub-agents beside its own. */
+const SESSION = /^(?!agent-).*\.jsonl$/;
 /** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
 const MAX_DEPTH = 2;
 
