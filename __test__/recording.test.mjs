@@ -311,6 +311,16 @@ test("lines of one response are one message in pi's shape", async () => {
   ]);
 });
 
+test("tokens that Claude Code has written for an hour are told", async () => {
+  const usage = { input_tokens: 3, output_tokens: 1, cache_creation_input_tokens: 20 };
+  for (const hour of [20, 0]) {
+    const cache_creation = { ephemeral_5m_input_tokens: 20 - hour, ephemeral_1h_input_tokens: hour };
+    const said = { id: "m", content: [text("a")], usage: { ...usage, cache_creation } };
+    const [, answer] = contextOf(await read(asks("u1", null, "go"), claude("assistant", "a1", "u1", said)));
+    assert.deepEqual([answer.usage.cacheWrite, answer.usage.cacheWrite1h ?? 0], [20, hour]);
+  }
+});
+
 test("a line that cannot be read is not quoted", async () => {
   for (const line of ['{"secret":"te', '{"secret":nope}', "7", "null"]) {
     const { problems } = await read(HEADER, line);

@@ -172,5 +172,7 @@ function usageOf(usage) {
   const count = (key) => Math.max(0, Number(usage[key]) || 0);
   const [input, output] = [count("input_tokens"), count("output_tokens")];
   const [cacheRead, cacheWrite] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite };
+  const cacheWrite1h = Number(usage.cache_creation?.ephemeral_1h_input_tokens) || undefined;
+  const totalTokens = input + output + cacheRead + cacheWrite;
+  return present({ input, output, cacheRead, cacheWrite, cacheWrite1h, totalTokens });
 }
