@@ -314,6 +314,7 @@ const MISTAKES = {
     ["count", "--model", "nobody-knows", "-"],
     /^Unknown model "nobody-knows": .* --encoding names it itself: o200k_base, /,
   ],
+  "a pattern without its file": [["count", "--pattern", "x", "-"], /^--pattern is that of a tiktoken file; /],
   "a pattern that no file matches": [["count", "/no/such/*"], /^No file matches |patterns need Node 22/],
   "two sessions": [["replay", "a", "b"], /'replay' takes at most 1 argument; there are 2/],
   "a wrong price": [["replay", "--price=-1", "-"], /^--price is "-1"; it must be INPUT or INPUT,OUTPUT/],

@@ -41,6 +41,8 @@ export const count = {
 async function encodingOf({ encoding, model, tokenizer, pattern }) {
   if (tokenizer !== undefined && (encoding ?? model) !== undefined)
     throw new UsageError("--tokenizer names the encoding itself; leave --encoding and --model out.");
+  if (tokenizer === undefined && pattern !== undefined)
+    throw new UsageError("--pattern is that of a tiktoken file; name the file by --tokenizer.");
   try {
     if (tokenizer === undefined) return models.encodingIn({ encoding, model });
     return await loading.loadEncoding(tokenizer, { name: tokenizer, pattern });
