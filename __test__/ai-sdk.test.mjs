@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPrepareStep, pruneForBudget } from "pi-strata/ai-sdk";
 import strata from "../index.js";
+import { fieldsOf } from "./support/fields.mjs";
 import { modelMessages, randomOf } from "./support/model-messages.mjs";
 import { readRecorded } from "./support/recorded-models.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
@@ -358,10 +359,7 @@ describe("bad input", () => {
     ]) {
       assert.equal((await prepareStep({ messages, steps: [] })).messages, messages);
     }
-    assert.deepEqual(
-      events.map(({ type }) => type),
-      ["unknownShape"],
-    );
+    assert.deepEqual(fieldsOf(events, "type"), ["unknownShape"]);
     assert.match(events[0].message, /ModelMessage/);
   });
 

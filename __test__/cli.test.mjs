@@ -10,6 +10,7 @@ import { stripVTControlCharacters } from "node:util";
 import { countTokens } from "../index.js";
 import { textTable } from "../lib/cli/terminal.mjs";
 import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 import { VOCABULARIES } from "./support/vocabularies/index.mjs";
@@ -80,7 +81,10 @@ test("explain says what one call would do, in figures and as JSON", () => {
   const { edits, tokensBefore, tokensAfter, call } = JSON.parse(ask("--json", "--call", "10").stdout);
   assert.equal(call, 10);
   assert.deepEqual(
-    edits.filter(({ action }) => action === "summarize").map(({ message }) => message),
+    fieldsOf(
+      edits.filter(({ action }) => action === "summarize"),
+      "message",
+    ),
     [3, 5, 7],
     "counted from 1, as the report does",
   );
@@ -151,10 +155,7 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
   const compacted = compactedFile(10, 12, 9);
   const { calls } = documentOf(["replay", "-"], compacted);
   // 11 lines of messages before it, of which three were kept beside the summary.
-  assert.deepEqual(
-    calls.map(({ messagesBefore }) => messagesBefore),
-    [1, 3, 5, 7, 9, 4, 6, 8, 10, 12, 14],
-  );
+  assert.deepEqual(fieldsOf(calls, "messagesBefore"), [1, 3, 5, 7, 9, 4, 6, 8, 10, 12, 14]);
   const { stdout } = run(["replay", "-"], compacted);
   assert.match(stdout, /^model calls +11$/m);
   assert.match(stdout, /^recorded compactions +1$/m);
@@ -173,10 +174,7 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
   const text = claude.map((each) => JSON.stringify(each)).join("\n");
   const replayed = documentOf(["replay", "-"], text);
   assert.equal(replayed.format, "Claude Code transcript");
-  assert.deepEqual(
-    replayed.calls.map(({ messagesBefore }) => messagesBefore),
-    [1, 2],
-  );
+  assert.deepEqual(fieldsOf(replayed.calls, "messagesBefore"), [1, 2]);
   assert.match(run(["replay", "-"], text).stdout, /^not played +1 call made by sub-agents$/m);
 });
 

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { fieldsOf } from "./support/fields.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -37,7 +38,7 @@ test("the conversation begins anew before its window is full, and remembers", as
   assert.equal(of("idle").length, QUESTIONS);
   const asked = of("message").filter(({ role }) => role === "user");
   assert.deepEqual(
-    asked.map(({ text }) => text),
+    fieldsOf(asked, "text"),
     Array.from({ length: QUESTIONS }, (_, i) => `question number ${i + 1}`),
   );
   assert.equal(of("message").length, 2 * QUESTIONS);
@@ -53,13 +54,10 @@ test("the inspector sees each call of the conversation", async () => {
   const chat = createChat({ initialState, streamFn: answers(), emit: () => {}, inspector });
   for (const question of ["one", "two"]) await chat.ask(question);
   const { calls } = await (await fetch(new URL("state", await inspector.open()))).json();
-  assert.deepEqual(
-    calls.map(({ window, messagesBefore }) => [window, messagesBefore]),
-    [
-      [model.contextWindow, 1],
-      [model.contextWindow, 3],
-    ],
-  );
+  assert.deepEqual(fieldsOf(calls, "window", "messagesBefore"), [
+    [model.contextWindow, 1],
+    [model.contextWindow, 3],
+  ]);
   await inspector.close();
 });
 

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 import strata from "../index.js";
+import { fieldsOf } from "./support/fields.mjs";
 import { answer, result, text, user } from "./support/messages.mjs";
 import { conversation, dice } from "./support/transcripts.mjs";
 
@@ -132,10 +133,7 @@ describe("items of OpenAI's Responses API", () => {
     assert.ok(next[4].output.length < 4100 && next[4].type === "function_call_output");
     const [text, shown] = next[6].output;
     assert.ok(text.type === "input_text" && text.text.length < 4100 && shown === image);
-    assert.deepEqual(
-      truncated.map(({ toolName }) => toolName),
-      ["logs", "shell"],
-    );
+    assert.deepEqual(fieldsOf(truncated, "toolName"), ["logs", "shell"]);
     assert.equal(countTokens(items.slice(2, 3)), 0, "encrypted reasoning is no text");
     assert.ok(countTokens(items.slice(1, 2)) > 1200);
     assert.equal(countTokens(items.at(-1)), 1200);

@@ -17,6 +17,7 @@ import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
 import { agentSession } from "./support/agent-session.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
 
 const LOCAL = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale: "en-US" };
@@ -305,10 +306,7 @@ test("changes begin, hold and end; hosts that hand in copies change nothing", as
     ...structuredClone(messages.slice(15, 19)),
   ]);
   const after = await stateOf(inspector);
-  assert.deepEqual(
-    after.stretches.map(({ cause }) => cause),
-    ["start", "compaction"],
-  );
+  assert.deepEqual(fieldsOf(after.stretches, "cause"), ["start", "compaction"]);
   assert.ok(after.changes.every(([, , , to]) => to === 3));
   await inspector.close();
 });
@@ -372,7 +370,7 @@ test("misses have causes, and dollars follow the usage", async () => {
   answer({ input: 0, output: 1, cacheRead: 0, cacheWrite: 1_000_000 }, "other");
   const { calls } = await stateOf(inspector);
   assert.deepEqual(
-    calls.map(({ miss }) => miss),
+    fieldsOf(calls, "miss"),
     [undefined, undefined, "model", "host"],
     "a prompt of a million tokens held something else than these messages",
   );

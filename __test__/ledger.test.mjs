@@ -9,6 +9,7 @@ import { createTools } from "../examples/scripted/tools.mjs";
 import { createTransformContext } from "../index.js";
 import { ledgerOf } from "../lib/cli/cache.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
 import { talk } from "./support/live/talk.mjs";
@@ -191,10 +192,7 @@ test("a compaction is the host's change of the prefix", async () => {
   const { calls, loop } = talk({ basePrompt: 4000 }, {}, { scribe, opening });
   await calls(3, 300);
   const { misses } = await ledger(loop.messages);
-  assert.deepEqual(
-    misses.map(({ cause }) => cause),
-    ["host"],
-  );
+  assert.deepEqual(fieldsOf(misses, "cause"), ["host"]);
 });
 
 const priced = (messages, usageOf) =>

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { readLines } from "../lib/cli/recording/lines.mjs";
 import { sessionManager } from "./coding-agent/pi.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 
 const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 const TIME = "2026-01-01T00:00:01.000Z";
@@ -231,10 +232,7 @@ test("what is not played is counted, compactions are told, and a preserved messa
   const sides = await of("an abandoned branch and sidechains are left out");
   assert.deepEqual(Object.values(sides.unplayed), [1, 1]);
   const twice = await of("pi's newest compaction replaces what it summarised, and folds system messages in");
-  assert.deepEqual(
-    twice.stretches.map(({ cause }) => cause),
-    ["start", "compaction", "compaction"],
-  );
+  assert.deepEqual(fieldsOf(twice.stretches, "cause"), ["start", "compaction", "compaction"]);
   const cut = await of("Claude Code's compaction cuts off what it summarised");
   assert.equal(contextOf(cut)[0].tokensBefore, 155_000);
   const kept = await of("what Claude Code's compaction preserved follows its summary");
@@ -352,10 +350,7 @@ test("a file is the same in chunks of any size, broken UTF-8 and all", async () 
     Buffer.from('"}'),
   ]);
   const whole = contextOf(await readLines([file]));
-  assert.deepEqual(
-    whole.map(({ content }) => content),
-    ["你好", "a\ufffd"],
-  );
+  assert.deepEqual(fieldsOf(whole, "content"), ["你好", "a\ufffd"]);
   for (const size of [1, 2, 7]) {
     const chunks = Array.from({ length: Math.ceil(file.length / size) }, (_, i) =>
       file.subarray(i * size, (i + 1) * size),

@@ -9,6 +9,7 @@ import { RollingMemory } from "pi-strata/sessions";
 import strata from "../index.js";
 import { keywordPairs } from "../lib/sessions/keywords.js";
 import { clippedPairs, mergePairs, readPairs } from "../lib/sessions/pairs.js";
+import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
 
 const { countTokens, validate } = strata;
@@ -143,10 +144,7 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     const { memory } = memoryOf({ contextWindow: 1000 });
     const messages = [...rounds(3), user("Big?"), ...toolTraffic("c", "word ".repeat(2000)), says("Done.")];
     const { messages: next } = await memory.beforePrompt(messages, "And now?");
-    assert.deepEqual(
-      next.map(({ role }) => role),
-      ["user", "assistant", "user"],
-    );
+    assert.deepEqual(fieldsOf(next, "role"), ["user", "assistant", "user"]);
     assert.ok(countTokens(next) < 500);
     assert.equal(memory.history.at(-1).q, "Big?");
     assert.equal(memory.history.at(-1).a, "Done.");

@@ -6,6 +6,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { ContextManager, createSharedContextManager, toOpenAIMessages } from "pi-strata/sessions";
 import strata from "../index.js";
+import { fieldsOf } from "./support/fields.mjs";
 import { calls, result, says, user } from "./support/said.mjs";
 import { contents } from "./support/session-files.mjs";
 import { open } from "./support/sqlite.mjs";
@@ -46,13 +47,10 @@ test("the example runs as it stands", async () => {
   await contextManager.compressContext("session_1", aiService);
   contextManager.clearContext("session_1");
   assert.deepEqual([context.sessionId, context.messages[0].content], ["session_1", "系统提示词"]);
-  assert.deepEqual(
-    messages.map(({ role, content }) => [role, content]),
-    [
-      ["system", "系统提示词"],
-      ["user", "用户输入"],
-    ],
-  );
+  assert.deepEqual(fieldsOf(messages, "role", "content"), [
+    ["system", "系统提示词"],
+    ["user", "用户输入"],
+  ]);
   assert.deepEqual(contextManager.getMessages("session_1"), []);
 });
 
@@ -88,10 +86,7 @@ for (const [place, options] of [
       const context = manager.getOrCreateContext("s", "Be brief.");
       const { metadata } = context;
       manager.addMessage("s", user("hello"));
-      assert.deepEqual(
-        context.messages.map(({ content }) => content),
-        ["Be brief.", "hello"],
-      );
+      assert.deepEqual(fieldsOf(context.messages, "content"), ["Be brief.", "hello"]);
       assert.throws(() => context.messages.push(user("past the manager")), TypeError);
       metadata.goal = "ship";
       context.metadata.planId = "p1";
@@ -154,10 +149,7 @@ for (const [place, options] of [
       const { manager } = managerOf();
       addAll(manager, "s", [{ role: "system", content: "opens it" }, user("one"), says("two")]);
       assert.deepEqual(contents(manager, "s"), ["opens it", "one", "two"]);
-      assert.deepEqual(
-        manager.getMessages("s", false).map(({ role }) => role),
-        ["user", "assistant"],
-      );
+      assert.deepEqual(fieldsOf(manager.getMessages("s", false), "role"), ["user", "assistant"]);
       assert.deepEqual(manager.getMessages("unknown"), []);
       const [first] = manager.getMessages("s");
       assert.throws(() => (first.content = "changed"), TypeError);
@@ -393,13 +385,10 @@ for (const [place, options] of [
         addAll(manager, "s", numbered(30));
         const compressed = await manager.compressContext("s", summarize);
         assert.deepEqual(compressed, { before: 30, after: 21, by: "rules" });
-        assert.deepEqual(
-          events.map(({ type, code }) => [type, code]),
-          [
-            ["summarizeFailed", "ERR_SUMMARIZE"],
-            ["compressed", undefined],
-          ],
-        );
+        assert.deepEqual(fieldsOf(events, "type", "code"), [
+          ["summarizeFailed", "ERR_SUMMARIZE"],
+          ["compressed", undefined],
+        ]);
       });
     }
 
@@ -588,15 +577,12 @@ for (const [place, options] of [
       const [planner, executor, evaluator] = ["planner", "executor", "evaluator"].map(actor);
       planner("read VERSION.txt");
       executor("it is not there");
-      assert.deepEqual(
-        evaluator("failed").map(({ content }) => content),
-        [
-          "You plan, execute and evaluate.",
-          "planner: read VERSION.txt",
-          "executor: it is not there",
-          "evaluator: failed",
-        ],
-      );
+      assert.deepEqual(fieldsOf(evaluator("failed"), "content"), [
+        "You plan, execute and evaluate.",
+        "planner: read VERSION.txt",
+        "executor: it is not there",
+        "evaluator: failed",
+      ]);
     });
   });
 }

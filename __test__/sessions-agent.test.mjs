@@ -10,6 +10,7 @@ import { ContextManager, fromAgentMessage, toAgentMessages } from "pi-strata/ses
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
+import { fieldsOf } from "./support/fields.mjs";
 import { calls, result, says, user } from "./support/said.mjs";
 
 const { validate } = strata;
@@ -35,10 +36,14 @@ test("attach: an agent's messages come into the session by themselves, and back"
   await agent.prompt("What is this?");
   detach();
   const messages = await manager.getMessages("s");
-  assert.deepEqual(
-    messages.map(({ role }) => role),
-    ["user", "assistant", "tool", "assistant", "tool", "assistant"],
-  );
+  assert.deepEqual(fieldsOf(messages, "role"), [
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "tool",
+    "assistant",
+  ]);
   assert.match(messages[2].content, /\[workspace\]/);
   assert.deepEqual([messages[2].isError, messages[4].isError], [false, true]);
   assert.deepEqual(messages[1].toolCalls, [
@@ -72,10 +77,7 @@ test("what cannot be sent is not made: orphan results, a summary at the beginnin
     result("1", "a"),
   ];
   const back = toAgentMessages(messages);
-  assert.deepEqual(
-    back.map(({ role }) => role),
-    ["user", "user", "assistant", "toolResult"],
-  );
+  assert.deepEqual(fieldsOf(back, "role"), ["user", "user", "assistant", "toolResult"]);
   assert.deepEqual(validate(back), []);
   for (const odd of [undefined, null, {}, { role: "custom" }, { role: "assistant", content: [] }, 7]) {
     assert.equal(fromAgentMessage(odd), undefined);

@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
+import { fieldsOf } from "./support/fields.mjs";
 import { calls, result, user } from "./support/said.mjs";
 import { contents, filesOfTest } from "./support/session-files.mjs";
 import { KIND, open } from "./support/sqlite.mjs";
@@ -52,10 +53,7 @@ describe(`a handle of ${KIND}`, () => {
     const before = values();
     new ContextManager({ database }).addMessage("s", user("hello"));
     const tables = rowsOf(database, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
-    assert.deepEqual(
-      tables.map(({ name }) => name),
-      ["strata_messages", "strata_meta", "strata_sessions"],
-    );
+    assert.deepEqual(fieldsOf(tables, "name"), ["strata_messages", "strata_meta", "strata_sessions"]);
     assert.deepEqual(values(), before);
   });
 
@@ -185,7 +183,7 @@ describe(`a handle of ${KIND}`, () => {
     const kept = ["Be brief.", "message 0", "message 4", "message 5"];
     assert.deepEqual([contents(manager, "s"), contents(manager, "s")], [kept, kept]);
     assert.deepEqual(
-      events.map(({ type, sessionId, code }) => [type, sessionId, code]),
+      fieldsOf(events, "type", "sessionId", "code"),
       Array(3).fill(["rowUnreadable", "s", "ERR_DATABASE_ROW"]),
     );
     change(database, "UPDATE strata_sessions SET state = 'nonsense'");
@@ -210,10 +208,7 @@ describe(`a handle of ${KIND}`, () => {
     database.close();
     answer("too late");
     await pause(50);
-    assert.deepEqual(
-      events.map(({ type, code }) => [type, code]),
-      [["compressFailed", "ERR_DATABASE_CLOSED"]],
-    );
+    assert.deepEqual(fieldsOf(events, "type", "code"), [["compressFailed", "ERR_DATABASE_CLOSED"]]);
     assert.throws(() => manager.addMessage("s", user("a")), { code: "ERR_DATABASE_CLOSED" });
     assert.throws(() => manager.getMessages("s"), { code: "ERR_DATABASE_CLOSED" });
     await assert.rejects(manager.compressContext("s"), { code: "ERR_DATABASE_CLOSED" });

@@ -7,6 +7,7 @@ import { after, describe, test } from "node:test";
 import pg from "pg";
 import sessions from "pi-strata/sessions";
 import { breakingProxy } from "./support/breaking-proxy.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
 const { createSharedContextManager } = sessions;
@@ -123,10 +124,7 @@ describe("a shared manager", {
         "UPDATE strata_messages SET body = '{' WHERE session_id = '__proto__' AND position > 0",
       );
       assert.deepEqual(await contents(reader, "__proto__"), ["You are \0 and \ud800."]);
-      assert.deepEqual(
-        events.map(({ type, sessionId }) => [type, sessionId]),
-        [["rowUnreadable", "__proto__"]],
-      );
+      assert.deepEqual(fieldsOf(events, "type", "sessionId"), [["rowUnreadable", "__proto__"]]);
     });
   });
 

@@ -9,6 +9,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { fieldsOf } from "./support/fields.mjs";
 import { needingMissingLibrary, needingNewerGlibc } from "./support/spoiled-addon.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
@@ -153,11 +154,7 @@ describe("the packed package", () => {
 
 function assertUnavailable({ isInput, events, warnings, rejected, count, encode, valid, status }, expected) {
   assert.deepEqual(isInput, [true, true, true]);
-  assert.deepEqual(
-    events.map(({ type, code }) => [type, code]),
-    [["failed", "ERR_NATIVE_UNAVAILABLE"]],
-    "reported once",
-  );
+  assert.deepEqual(fieldsOf(events, "type", "code"), [["failed", "ERR_NATIVE_UNAVAILABLE"]], "reported once");
   assert.deepEqual(warnings, ["ERR_NATIVE_UNAVAILABLE"], "warned once where nobody listens");
   assert.deepEqual(rejected, ["ERR_NATIVE_UNAVAILABLE"]);
   for (const [code, message] of [count, encode, valid]) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { repair, validate } from "../index.js";
+import { fieldsOf } from "./support/fields.mjs";
 import { answer, call, result, spelled, text, thinking, user } from "./support/messages.mjs";
 
 const ANTHROPIC = "anthropic-messages";
@@ -57,13 +58,10 @@ for (const [rule, messages, index, left, api] of CASES) {
 test("a lone surrogate is replaced in texts, and takes calls with it", () => {
   const half = "a\ud83d";
   const messages = [user(half), answer([call("a", { arguments: { half } })]), result("a")];
-  assert.deepEqual(
-    validate(messages).map(({ index, rule }) => [index, rule]),
-    [
-      [0, "lone-surrogate"],
-      [1, "lone-surrogate"],
-    ],
-  );
+  assert.deepEqual(fieldsOf(validate(messages), "index", "rule"), [
+    [0, "lone-surrogate"],
+    [1, "lone-surrogate"],
+  ]);
   assert.deepEqual(repair(messages), [user("a\ufffd")]);
   assert.deepEqual(repair([user([text(half), text("b")])]), [user([text("a\ufffd"), text("b")])]);
   assert.deepEqual(validate([user("😀")]), []);
@@ -71,10 +69,7 @@ test("a lone surrogate is replaced in texts, and takes calls with it", () => {
 
 test("the newest assistant's api decides where none is named", () => {
   const messages = [user(), answer(":a|b"), result("a|b")];
-  assert.deepEqual(
-    validate(messages).map(({ rule }) => rule),
-    ["call-id-pattern"],
-  );
+  assert.deepEqual(fieldsOf(validate(messages), "rule"), ["call-id-pattern"]);
   assert.deepEqual(validate(messages, "openai-responses"), []);
 });
 
