@@ -9,6 +9,7 @@ import { createTools } from "../examples/scripted/tools.mjs";
 import { createTransformContext } from "../index.js";
 import { ledgerOf } from "../lib/cli/cache.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
+import { fileOf, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
@@ -307,6 +308,22 @@ test("options are checked", async () => {
   await assert.rejects(ledger([], { prices: { read: 1 } }), /prices/);
   await assert.rejects(ledger([], { nope: 1 }), /there is no option nope/);
   await assert.rejects(ledger([], 5), /options must be an object/);
+});
+
+test("on the command line: the bill without the hook, and what each move cost and saved", async () => {
+  const tables = async (calls) => {
+    const said = conversation(7, calls, { pauses: 30 });
+    const { messages } = await live(said, { options: { contextWindow: WINDOW } });
+    const file = fileOf("live.json", JSON.stringify(messages));
+    return run(["cache", "--context-window", String(WINDOW), file]).stdout;
+  };
+  const fitting = await tables(44);
+  assert.match(fitting, /^without the hook +\$ \d+\.\d\d, estimated$/m);
+  assert.match(fitting, /^(saved|cost more) +\$ \d+\.\d\d$/m);
+  const over = await tables(120);
+  assert.match(over, /^without the hook +impossible: \d+ calls would be over the window$/m);
+  assert.match(over, /^moves +took out +rewritten +cost +saved since +why\ncall \d+ +[\d,]+ .* moved: /m);
+  assert.doesNotMatch(fitting + over, /undefined|NaN/);
 });
 
 test("a recorded session's bill is the sum of its calls, over all its lists", async () => {
