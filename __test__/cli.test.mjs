@@ -11,6 +11,7 @@ import { countTokens } from "../index.js";
 import { textTable } from "../lib/cli/terminal.mjs";
 import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
+import * as made from "./support/messages.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
 import { VOCABULARIES } from "./support/vocabularies/index.mjs";
@@ -241,6 +242,18 @@ test("explain finds a call before a compaction, and numbers its messages as the 
   assert.deepEqual(ask("3"), []);
   const numbers = ask("12").map(({ message }) => message);
   assert.deepEqual(numbers.slice(0, 2), [5, 7], "kept from before the compaction, numbered as it came");
+});
+
+test("explain's document numbers what stays and what moves as it numbers the edits", () => {
+  const rules = [made.answer([made.call("k", { arguments: { path: "SKILL.md" } })]), made.result("k")];
+  const file = fileOf(
+    "moved.jsonl",
+    asPiFile([made.user(), ...rules, ...made.spelled(":a x =a"), made.answer("x")]),
+  );
+  const { kept, edits } = documentOf(["explain", "--keep", '{"files":["SKILL.md"]}', file]);
+  assert.deepEqual(kept, [{ message: 3, why: "keep: SKILL.md" }]);
+  const [{ message, of, action, after }] = edits;
+  assert.deepEqual([message, of, action, after], [5, "custom", "moveAfter", 6]);
 });
 
 test("a reader that stops reading is no failure", async () => {

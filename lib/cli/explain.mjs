@@ -27,12 +27,15 @@ export const explain = {
       explained.tokensBefore - explained.tokensAfter,
       explained.edits.map(({ tokensSaved }) => tokensSaved),
     );
-    const edits = explained.edits.map(({ index, ...edit }, i) => {
+    const numberOf = (index) => numbers[index] + 1;
+    const kept = explained.kept.map(({ index, why }) => ({ message: numberOf(index), why }));
+    const edits = explained.edits.map(({ index, after, ...edit }, i) => {
       const { role, toolName } = messages[index];
       const of = role === "toolResult" ? `${role} ${toolName}` : role;
-      return { message: numbers[index] + 1, of, ...edit, tokensSaved: saved[i] };
+      const behind = after !== undefined && { after: numberOf(after) };
+      return { message: numberOf(index), of, ...edit, ...behind, tokensSaved: saved[i] };
     });
-    const document = { session, call, ...explained, edits };
+    const document = { session, call, ...explained, kept, edits };
     return { document, text: textOf(document, messages.length) };
   },
 };
