@@ -254,6 +254,8 @@ test("explain's document numbers what stays and what moves as it numbers the edi
   assert.deepEqual(kept, [{ message: 3, why: "keep: SKILL.md" }]);
   const [{ message, of, action, after }] = edits;
   assert.deepEqual([message, of, action, after], [5, "custom", "moveAfter", 6]);
+  const { stdout } = run(["explain", "--keep", '{"files":["SKILL.md"]}', file]);
+  assert.match(stdout, /^stays whole +#3 \(keep: SKILL\.md\)$/m);
 });
 
 test("a reader that stops reading is no failure", async () => {

@@ -42,7 +42,7 @@ export const explain = {
 
 /** The figures, the schedule's arithmetic, and a line per edit. */
 function textOf(
-  { session, call, tokensBefore, tokensAfter, thresholdTokens, scale, schedule, edits },
+  { session, call, tokensBefore, tokensAfter, thresholdTokens, scale, schedule, kept, edits },
   messages,
 ) {
   const size = `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)})`;
@@ -59,6 +59,7 @@ function textOf(
     ["rewriting costs", `${whole(schedule.rewriteCost)} input tokens`],
     ["cache", schedule.cacheCold ? "cold" : "warm"],
     ["pays back", paybackText(schedule)],
+    kept.length > 0 && ["stays whole", kept.map(({ message, why }) => `#${message} (${why})`).join(", ")],
   ]);
   if (edits.length === 0) return `${figures}\n\nNothing is edited.`;
   const rows = edits.flatMap(({ message, of, layer, action, reason, tokensSaved, kept = [] }) => [
