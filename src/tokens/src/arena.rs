@@ -2,9 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The start of an id without a token, and the id of a free slot.
+/// The start of an id without a token.
 const NONE: u32 = u32::MAX;
 
 /// Bytes of a token copied at once, wanted or not: most tokens are shorter, and a fixed length needs no call.
@@ -90,57 +91,28 @@ impl Arena {
     }
 }
 
-/// Ids by 64 bits of hash: open addressing. The seed differs in each process, so no file can foresee which tokens would share
-/// a hash.
+/// Ids by 64 bits of hash. The seed differs in each process, so no file can foresee which tokens would share a hash.
 pub(crate) struct Index {
-    slots: Box<[Slot]>,
+    ids: FxHashMap<u64, u32>,
     seed: u64,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C, packed(4))]
-struct Slot {
-    hash: u64,
-    id: u32,
 }
 
 impl Index {
     /// Room for so many tokens.
     pub(crate) fn new(tokens: usize) -> Self {
-        let slots = vec![Slot { hash: 0, id: NONE }; room(tokens)].into();
-        Self { slots, seed: RandomState::new().hash_one(tokens) }
-    }
-
-    /// The slot of these bytes, or the free slot for them, and their hash.
-    #[inline(always)]
-    fn slot(&self, bytes: &[u8]) -> (usize, u64) {
-        let (hash, mask) = (xxh3_64_with_seed(bytes, self.seed), self.slots.len() - 1);
-        let mut at = hash as usize & mask;
-        while self.slots.get(at).is_some_and(|slot| slot.id != NONE && slot.hash != hash) {
-            at = (at + 1) & mask;
-        }
-        (at, hash)
+        let ids = FxHashMap::with_capacity_and_hasher(tokens, FxBuildHasher);
+        Self { ids, seed: RandomState::new().hash_one(tokens) }
     }
 
     /// The token of just these bytes.
     #[inline(always)]
     pub(crate) fn get(&self, bytes: &[u8]) -> Option<u32> {
-        self.slots.get(self.slot(bytes).0).map(|slot| slot.id).filter(|&id| id != NONE)
+        self.ids.get(&xxh3_64_with_seed(bytes, self.seed)).copied()
     }
 
     /// Adds a token. Returns another token that has the same bytes.
     pub(crate) fn put(&mut self, bytes: &[u8], id: u32) -> Option<u32> {
-        let (at, hash) = self.slot(bytes);
-        let slot = self.slots.get_mut(at)?;
-        if slot.id != NONE {
-            return Some(slot.id).filter(|&other| other != id);
-        }
-        *slot = Slot { hash, id };
-        None
+        let known = *self.ids.entry(xxh3_64_with_seed(bytes, self.seed)).or_insert(id);
+        Some(known).filter(|&known| known != id)
     }
-}
-
-/// Slots for so many entries, a power of two: five for four entries or more.
-pub(crate) const fn room(entries: usize) -> usize {
-    (entries + entries / 4 + 1).next_power_of_two()
 }

@@ -3,9 +3,7 @@
 //! The key of a piece of up to 15 bytes is a u128 of these bytes, beside their length and count (1 MB of slots). The key
 //! of a span, or of a piece of up to 64 bytes, is a hash (1 MB). The encoder keeps up to four tokens of a piece of 15 bytes
 //! (1 MB), and the tokens of spans (4 MB, and 512 KB of places). A slot has room for two entries; a third overwrites the
-//! older one. Memory is bounded, and a page is only taken up when it is written to.
-
-use std::mem;
+//! older one. A table takes its memory at the first entry.
 
 use super::packing;
 
@@ -14,12 +12,11 @@ pub(crate) const SHORT: usize = 15;
 /// Longest piece that is kept by its hash.
 pub(crate) const LONG: usize = 64;
 
-/// Slots of two entries that a table begins with and grows to, as powers of two. A small table touches few pages;
-/// that of short pieces begins with room for the frequent tokens.
-const SHORT_BITS: (u32, u32) = (14, 15);
-const SPAN_BITS: (u32, u32) = (5, 15);
-const ROW_BITS: (u32, u32) = (5, 14);
-const SPAN_ROW_BITS: (u32, u32) = (5, 13);
+/// Slots of two entries in a table, as powers of two.
+const SHORT_BITS: u32 = 15;
+const SPAN_BITS: u32 = 15;
+const ROW_BITS: u32 = 14;
+const SPAN_ROW_BITS: u32 = 13;
 /// The count of a short piece: the top four bits, above four of length.
 const SHORT_COUNT: u32 = 124;
 
@@ -31,8 +28,6 @@ pub(crate) trait Key: Copy + Default {
     fn count_in(self, entry: Self) -> usize;
     /// The entry of this key and a count.
     fn with_count(self, count: usize) -> Self;
-    /// The key of an entry.
-    fn of_entry(entry: Self) -> Self;
 }
 
 impl Key for u128 {
@@ -49,10 +44,6 @@ impl Key for u128 {
 
     fn with_count(self, count: usize) -> Self {
         self | (count as u128) << SHORT_COUNT
-    }
-
-    fn of_entry(entry: Self) -> Self {
-        entry << 4 >> 4
     }
 }
 
@@ -80,10 +71,6 @@ impl Key for Span {
 
     fn with_count(self, count: usize) -> Self {
         Self(self.0 | count as u128)
-    }
-
-    fn of_entry(entry: Self) -> Self {
-        Self::new(entry.0)
     }
 }
 
@@ -123,10 +110,6 @@ impl<K: Key, V: Copy + Default> Key for Entry<K, V> {
 
     fn with_count(self, count: usize) -> Self {
         Self { key: self.key.with_count(count), ..self }
-    }
-
-    fn of_entry(entry: Self) -> Self {
-        Self { key: K::of_entry(entry.key), ..entry }
     }
 }
 
@@ -179,17 +162,14 @@ pub(crate) fn short_key(text: &[u8], start: usize, len: usize) -> u128 {
 
 /// The counts of one kind of key.
 pub(crate) struct Table<K> {
-    /// The newer entry of each slot comes first.
+    /// The newer entry of each slot comes first. Empty until something is put in.
     slots: Vec<[K; 2]>,
     bits: u32,
-    most_bits: u32,
-    /// Entries written so far. A table that has one for each slot grows.
-    written: usize,
 }
 
 impl<K: Key> Table<K> {
-    fn new((bits, most_bits): (u32, u32)) -> Self {
-        Self { slots: vec![[K::default(); 2]; 1 << bits], bits, most_bits, written: 0 }
+    const fn new(bits: u32) -> Self {
+        Self { slots: Vec::new(), bits }
     }
 
     #[inline(always)]
@@ -216,35 +196,12 @@ impl<K: Key> Table<K> {
     /// Caches the count of an unknown piece.
     #[inline(never)]
     pub(crate) fn put(&mut self, key: K, count: usize) {
-        if self.written >= self.slots.len() && self.bits < self.most_bits {
-            self.grow();
+        if self.slots.is_empty() {
+            self.slots.resize(1 << self.bits, [K::default(); 2]);
         }
-        self.write(key, key.with_count(count));
-        self.written += 1;
-    }
-
-    #[inline(always)]
-    fn write(&mut self, key: K, entry: K) {
         let home = self.home(key);
         if let Some(slot) = self.slots.get_mut(home) {
-            *slot = [entry, slot[0]];
-        }
-    }
-
-    /// Doubles in place, so that no page is taken up twice. An entry moves to a slot at or behind its own, so the last
-    /// entries move first.
-    fn grow(&mut self) {
-        let count = self.slots.len();
-        self.slots.resize(count * 2, [K::default(); 2]);
-        self.bits += 1;
-        for index in (0..count).rev() {
-            let [newer, older] = self.slots.get_mut(index).map(mem::take).unwrap_or_default();
-            for entry in [older, newer] {
-                let key = K::of_entry(entry);
-                if key.count_in(entry) != 0 {
-                    self.write(key, entry);
-                }
-            }
+            *slot = [key.with_count(count), slot[0]];
         }
     }
 }

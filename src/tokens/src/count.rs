@@ -5,7 +5,7 @@
 
 use super::{
     cache::{self, LONG, PieceCache, SHORT},
-    ends::{Ends, Scanner, cut},
+    ends::{Ends, cut},
     merge::Scratch,
     spans::{self, SeenTexts},
     vocabulary::{Vocabulary, Words},
@@ -54,7 +54,7 @@ impl Counter {
             let span_end = if is_whole { spans::end(self.vocabulary.pattern, text, at) } else { None };
             let (counted, end) = match span_end {
                 Some(end) => (self.count_span(text.get(at..end).unwrap_or_default()), end),
-                None => self.count_batch(Scanner::Auto, is_whole, text, at),
+                None => self.count_batch(is_whole, text, at),
             };
             total += counted;
             at = end;
@@ -70,17 +70,17 @@ impl Counter {
         let key = spans::key(span);
         let mut known = self.cache.spans.get(key);
         if known == 0 {
-            known = self.count_pieces(Scanner::Auto, span);
+            known = self.count_pieces(span);
             self.cache.spans.put(key, known);
         }
         known
     }
 
     /// Tokens of valid UTF-8 text, piece by piece.
-    pub(crate) fn count_pieces(&mut self, scanner: Scanner, text: &[u8]) -> usize {
+    fn count_pieces(&mut self, text: &[u8]) -> usize {
         let (mut total, mut at) = (0, 0);
         while at < text.len() {
-            let (counted, end) = self.count_batch(scanner, true, text, at);
+            let (counted, end) = self.count_batch(true, text, at);
             total += counted;
             at = end;
         }
@@ -90,9 +90,9 @@ impl Counter {
     /// Tokens of the next few hundred pieces, and their end. A new text is cut into parts: the cache knows more of them than of
     /// pieces. If `is_whole`, as for a text that comes again, the cache is asked for whole pieces and keeps them.
     #[inline(always)]
-    fn count_batch(&mut self, scanner: Scanner, is_whole: bool, text: &[u8], at: usize) -> (usize, usize) {
+    fn count_batch(&mut self, is_whole: bool, text: &[u8], at: usize) -> (usize, usize) {
         let bridges = (!is_whole).then_some(&*self.words.bridges);
-        self.ends.find(scanner, self.vocabulary.pattern, bridges, text, at);
+        self.ends.find(self.vocabulary.pattern, bridges, text, at);
         let (mut total, mut start) = (0, at);
         for ends in self.ends.found().chunks(GROUP) {
             // No branch depends on which pieces are known, so the waits for memory overlap.
@@ -153,6 +153,7 @@ fn count_parts(words: &Words, cache: &mut PieceCache, scratch: &mut Scratch, pie
         let len = end - start;
         let known = if len <= SHORT { cache.short.get(cache::short_key(piece, start, len)) } else { 0 };
         total += match piece.get(start..end) {
+            Some(whole) if len == piece.len() => scratch.count(words, whole),
             Some(part) if known == 0 => count_unknown(words, cache, scratch, part, false),
             _ => known,
         };

@@ -3,7 +3,6 @@
 use super::{
     cache::{self, ROW, Row, SHORT, SpanRow},
     count::Counter,
-    ends::Scanner,
     spans,
 };
 
@@ -49,7 +48,7 @@ impl Counter {
     fn encode_batch(&mut self, text: &[u8], mut at: usize, tokens: &mut Vec<u32>) -> usize {
         let mut count = tokens.len();
         let bridges = Some(&*self.words.bridges);
-        self.ends.find(Scanner::Auto, self.vocabulary.pattern, bridges, text, at);
+        self.ends.find(self.vocabulary.pattern, bridges, text, at);
         // Four places are written for each piece, wanted or not; those beyond the last are cut off at the end.
         tokens.resize(count + self.ends.found().len() * ROW, 0);
         for &end in self.ends.found() {

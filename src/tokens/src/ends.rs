@@ -10,15 +10,6 @@ use super::{
     simd::{Classify, Portable},
 };
 
-/// The code that classifies bytes. All give the same counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scanner {
-    /// The fastest this machine has.
-    Auto,
-    /// Plain Rust without vector instructions.
-    Portable,
-}
-
 /// Piece ends found at once. A block adds at most 64.
 const BATCH: usize = 512;
 /// Places written at once, needed or not, which needs no branch.
@@ -44,14 +35,7 @@ impl Ends {
     /// Finds the ends of the next pieces from `at` on: at least one before the end of the text. Cuts pieces beyond ASCII
     /// into parts if it is given the bridges.
     #[inline(never)]
-    pub(crate) fn find(
-        &mut self,
-        scanner: Scanner,
-        pattern: Pattern,
-        bridges: Option<&[u8]>,
-        text: &[u8],
-        at: usize,
-    ) {
+    pub(crate) fn find(&mut self, pattern: Pattern, bridges: Option<&[u8]>, text: &[u8], at: usize) {
         self.count = 0;
         if self.places.len() > BATCH + BLOCK {
             self.places.truncate(BATCH + BLOCK);
@@ -59,7 +43,7 @@ impl Ends {
         }
         by_hand!(
             pattern,
-            Known => self.find_as::<Known>(scanner, bridges, text, at),
+            Known => self.find_as::<Known>(bridges, text, at),
             stages => stages.find(text, at, |end| {
                 self.push(end);
                 self.count < BATCH
@@ -68,13 +52,9 @@ impl Ends {
     }
 
     #[inline(always)]
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(unused_variables, reason = "elsewhere the portable scanner is the only one")
-    )]
-    fn find_as<P: Pretokenizer>(&mut self, scanner: Scanner, bridges: Option<&[u8]>, text: &[u8], at: usize) {
+    fn find_as<P: Pretokenizer>(&mut self, bridges: Option<&[u8]>, text: &[u8], at: usize) {
         #[cfg(target_arch = "x86_64")]
-        if let (Scanner::Auto, Some(avx2)) = (scanner, Avx2::detect()) {
+        if let Some(avx2) = Avx2::detect() {
             // SAFETY: `detect` saw the features on this machine.
             return unsafe { find_avx2::<P>(self, avx2, bridges, text, at) };
         }
@@ -168,14 +148,13 @@ fn find_beyond<P: Pretokenizer>(ends: &mut Ends, bridges: Option<&[u8]>, text: &
 /// same tokens alone.
 #[inline(always)]
 pub(crate) fn cut(bridges: &[u8], piece: &[u8], mut part: impl FnMut(usize, usize)) {
-    let (mut start, mut at, mut before, mut last) = (0, 0, 0, 0);
+    let (mut start, mut at, mut before) = (0, 0, 0);
     while let Some((character, len)) = packing::character_at(piece, at) {
-        if at > 0 && character as u8 >= 0xe0 && !packing::is_bridged(bridges, before, last, character) {
+        if at > 0 && character as u8 >= 0xe0 && !packing::is_bridged(bridges, before, character) {
             part(start, at);
             start = at;
         }
-        at += len;
-        (before, last) = (character, piece.get(at - 1).copied().unwrap_or(0));
+        (at, before) = (at + len, character);
     }
     part(start, at);
 }

@@ -14,8 +14,8 @@
 //!
 //! A thread keeps a bounded state between calls, for each vocabulary that it counts or encodes by: 1 MB for counts of pieces to
 //! 15 bytes, 1 MB for those of spans and of longer pieces, 1 MB for the tokens of pieces to 15 bytes, and 4.5 MB for the tokens
-//! of spans. Once for all vocabularies it keeps 1 MB of UTF-16 turned to UTF-8. All of it grows only with what is seen, but for
-//! the first 512 KB, which begin with the frequent tokens.
+//! of spans. Once for all vocabularies it keeps 1 MB of UTF-16 turned to UTF-8. Counts of pieces begin with the frequent tokens;
+//! all else is laid out when it is first needed.
 //!
 //! The modules show their parts on examples: `blocks` the masks of a line of code, `spans` an edited text, `merge` why
 //! windows are enough.
@@ -58,16 +58,13 @@ use std::{
 
 #[doc(hidden)]
 pub use self::load::read_anything;
+pub use self::load::{LoadError, LoadOptions, MOST_FILE_BYTES};
 use self::{
     added::Part,
     count::Counter,
     encodings::{TOKENIZERS, VOCABULARIES},
     load::FilePreparation,
     vocabulary::Vocabulary,
-};
-pub use self::{
-    ends::Scanner,
-    load::{LoadError, LoadOptions, MOST_FILE_BYTES},
 };
 
 /// The tables that the build script makes by `build/encodings.rs`.
@@ -147,23 +144,8 @@ impl Tokenizer {
     /// Tokens of `text`, exactly as tiktoken's `encode_ordinary` counts them.
     #[must_use]
     pub fn count(&self, text: &str) -> usize {
-        self.count_till_limit(text, usize::MAX).unwrap_or(usize::MAX)
-    }
-
-    /// The same count by a chosen scanner and without remembered spans, for tests and measurements.
-    #[must_use]
-    pub fn count_with(&self, scanner: Scanner, text: &str) -> usize {
-        self.with_counter(|counter| {
-            let mut total = 0;
-            self.parts(text.as_bytes(), false, &mut |part| {
-                total += match part {
-                    Part::Text(text) => counter.count_pieces(scanner, text.as_bytes()),
-                    Part::Token(_) => 1,
-                };
-                true
-            });
-            total
-        })
+        let count = self.with_counter(|counter| self.count_parts(counter, text.as_bytes(), usize::MAX));
+        count.unwrap_or(usize::MAX)
     }
 
     /// Tokens of UTF-16 text; a lone surrogate counts as U+FFFD.
@@ -172,13 +154,7 @@ impl Tokenizer {
         self.count_utf16_till_limit(units, usize::MAX).unwrap_or(usize::MAX)
     }
 
-    /// Tokens of `text` if they are at most `limit`; stops soon after passing it.
-    #[must_use]
-    pub fn count_till_limit(&self, text: &str, limit: usize) -> Option<usize> {
-        self.with_counter(|counter| self.count_parts(counter, text.as_bytes(), limit))
-    }
-
-    /// [`Self::count_till_limit`] of UTF-16 text.
+    /// Tokens of UTF-16 text if they are at most `limit`; stops soon after passing it.
     #[must_use]
     pub fn count_utf16_till_limit(&self, units: &[u16], limit: usize) -> Option<usize> {
         with_text(|text| {

@@ -59,13 +59,15 @@ pub(crate) fn character_at(text: &[u8], at: usize) -> Option<(Character, usize)>
 }
 
 /// Returns `false` if no token runs across the boundary between two characters, where text can be cut without changing its
-/// tokens. `last` is the last byte of the first, and the second begins with E0 or above.
+/// tokens. The second begins with E0 or above.
 #[inline(always)]
-pub(crate) fn is_bridged(bridges: &[u8], before: Character, last: u8, after: Character) -> bool {
+pub(crate) fn is_bridged(bridges: &[u8], before: Character, after: Character) -> bool {
     let is_set = |hash: u64| {
         let (byte, bit) = bridge(hash, bridges.len());
         bridges.get(byte).is_none_or(|byte| byte & bit != 0)
     };
+    // The last byte of a character is its highest.
+    let last = (before >> (24u32.saturating_sub(before.leading_zeros() & !7))) as u8;
     is_set(pair(before, after)) | is_set(broken(last, after as u8, (after >> 8) as u8))
 }
 

@@ -1,7 +1,6 @@
 //! The pairs of tokens that merge, and what they make.
 
 use super::{
-    arena::room,
     packing,
     short::{Due, NO_TOKEN},
 };
@@ -120,6 +119,11 @@ impl Pairs {
         }
         at
     }
+}
+
+/// Slots for so many entries, a power of two: five for four entries or more.
+const fn room(entries: usize) -> usize {
+    (entries + entries / 4 + 1).next_power_of_two()
 }
 
 /// The token that the merge of this rank makes.

@@ -64,9 +64,10 @@ fn check(tokenizer: &Tokenizer, seed: u64) {
     let text = strings::string(seed);
     let place = || format!("{tokenizer:?}, seed {seed}: {text:?}");
     let count = agree::agrees(tokenizer, &text, &place);
-    assert_eq!(tokenizer.count_till_limit(&text, count), Some(count), "limit met, {}", place());
+    let units: Vec<u16> = text.encode_utf16().collect();
+    assert_eq!(tokenizer.count_utf16_till_limit(&units, count), Some(count), "limit met, {}", place());
     assert_eq!(
-        tokenizer.count_till_limit(&text, count.wrapping_sub(1)),
+        tokenizer.count_utf16_till_limit(&units, count.wrapping_sub(1)),
         (count == 0).then_some(0),
         "limit passed, {}",
         place()

@@ -174,7 +174,8 @@ fn patterns(pre_tokenizer: &Value) -> Result<Vec<String>, LoadError> {
 
 /// The byte that stands for a character in byte-level files: printable ones for themselves, the others as characters from
 /// U+0100 on.
-const fn byte_of(point: usize) -> Option<u8> {
+fn byte_of(character: char) -> Option<u8> {
+    let point = u32::from(character);
     match point {
         0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => Some(point as u8),
         0x100..=0x120 => Some((point - 0x100) as u8),
@@ -183,17 +184,6 @@ const fn byte_of(point: usize) -> Option<u8> {
         _ => None,
     }
 }
-
-/// [`byte_of`] every character it knows.
-#[expect(clippy::indexing_slicing, reason = "the compiler does it")]
-const BYTES: [Option<u8>; 0x144] = {
-    let (mut bytes, mut point) = ([None; 0x144], 0);
-    while point < bytes.len() {
-        bytes[point] = byte_of(point);
-        point += 1;
-    }
-    bytes
-};
 
 /// A text of the file, borrowed unless it has escapes.
 #[derive(Deserialize)]
@@ -302,9 +292,8 @@ impl Vocab {
         let (mut tokens, mut bytes) = (Arena::default(), Vec::new());
         for (id, token) in written.iter() {
             let text = str::from_utf8(token).unwrap_or_default();
-            let known = |character: char| BYTES.get(character as usize).copied().flatten();
             bytes.clear();
-            bytes.extend(text.chars().map_while(known));
+            bytes.extend(text.chars().map_while(byte_of));
             let is_word = bytes.len() == text.chars().count();
             tokens.put(id, if is_word { &bytes } else { token });
             if let Some(place) = are_words.get_mut(id as usize) {
@@ -328,9 +317,8 @@ mod tests {
 
     #[test]
     fn every_byte_has_one_character() {
-        let mut of = BYTES.to_vec();
-        of.retain(Option::is_some);
-        of.sort_unstable();
-        assert!(of.iter().copied().eq((0..=255).map(Some)));
+        let mut bytes: Vec<u8> = ('\0'..=char::MAX).filter_map(byte_of).collect();
+        bytes.sort_unstable();
+        assert!(bytes.into_iter().eq(0..=255));
     }
 }
