@@ -53,6 +53,8 @@ test("a replay says first which prices and which cache it goes by", () => {
     opening([]),
     /prices \$3 per million tokens of input, as the session was billed; cache reads × 0\.1, writes × 1\.25 cache whole earlier requests are read \(breakpoint cache\); an entry lives 300 s/,
   );
+  const hourly = readFileSync(EXAMPLE, "utf8").replace(/"cacheWrite":/g, '"cacheWrite1h":1,$&');
+  assert.match(opening([], fileOf("hourly.jsonl", hourly)), /an entry lives 3,600 s/);
   assert.match(opening(["--price", "4,20"]), /prices \$4 per million tokens of input, as --price names it/);
   const free = fileOf(
     "free.jsonl",

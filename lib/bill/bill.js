@@ -3,7 +3,7 @@
 "use strict";
 
 const { constants, verdicts } = require("../contract.js");
-const { Prices, billedOf, countsOf, familyOf, sumOf } = require("./prices.js");
+const { HOUR_SECONDS, Prices, billedOf, countsOf, familyOf, sumOf } = require("./prices.js");
 
 /** Smallest number of unread tokens that counts as a miss: caches work in blocks, and providers have a least size. */
 const MIN_MISSED_TOKENS = 1024;
@@ -11,7 +11,6 @@ const MIN_MISSED_TOKENS = 1024;
 const MIN_MISSED_SHARE = 0.05;
 /** Seconds after which an unused entry may have expired, whatever its provider promises. */
 const LEAST_LIFE = constants.cacheTtlSeconds.default;
-const HOUR = 3600;
 /** A call that read at least this share of the last prompt proves that the entry lived until then. */
 const READ_SHARE = 0.5;
 /** Error of an estimate, in tokens and as a share, above which the prompt held something else than the messages. */
@@ -167,7 +166,7 @@ class Bill {
   #remember({ model, usage, at }, { prompt, cacheRead, cacheWrite }, cache, taken) {
     const gap = cache === undefined ? 0 : this.#gapSeconds(cache, at);
     const hasLived = cacheRead >= READ_SHARE * (cache?.prompt ?? Infinity);
-    const least = usage.cacheWrite1h > 0 ? HOUR : Math.min(familyOf(model).ttlSeconds, LEAST_LIFE);
+    const least = usage.cacheWrite1h > 0 ? HOUR_SECONDS : Math.min(familyOf(model).ttlSeconds, LEAST_LIFE);
     const life = Math.max(cache?.life ?? 0, least, hasLived && gap > 0 ? gap : 0);
     const hasCache = cache?.hasCache === true || cacheRead + cacheWrite > 0;
     this.#latest = { prompt, at, hasCache, life, taken, changedBy: undefined };

@@ -6,6 +6,8 @@ const { cacheFamilies, cacheOptions, constants } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
+/** Life of a cache entry that a provider was paid to keep for an hour. */
+const HOUR_SECONDS = 3600;
 /** Highest believable price of a token in dollars. A bill above it is a mistake. */
 const MAX_PRICE = 1e-3;
 /** Price of an answer's token relative to input: what most providers charge. */
@@ -104,4 +106,4 @@ function billedOf(cost, counts) {
   return sums.find((dollars) => dollars > 0 && dollars <= most);
 }
 
-module.exports = { PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };
+module.exports = { HOUR_SECONDS, PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };

@@ -4,7 +4,7 @@
 import prices from "../../bill/prices.js";
 import { whole } from "../numbers.mjs";
 
-const { Prices, countsOf, familyOf, PER_MILLION } = prices;
+const { HOUR_SECONDS, Prices, countsOf, familyOf, PER_MILLION } = prices;
 const WORDS = {
   billed: "as the session was billed",
   named: "as --price names it",
@@ -26,6 +26,7 @@ export function pricesOf(recording, named, cache = {}) {
     return (counts && own.of(model, usage, counts)) ?? [];
   });
   const family = familyOf(model);
+  const isHourly = answers.some(({ usage }) => usage?.cacheWrite1h > 0);
   const perToken = own.named(model) ?? bills.at(-1);
   const unit = perToken === undefined ? 1 : PER_MILLION;
   const { input, cacheRead, cacheWrite, output } = perToken ?? family;
@@ -33,7 +34,7 @@ export function pricesOf(recording, named, cache = {}) {
     unit: perToken === undefined ? "tokens" : "dollars",
     source: named ? "named" : perToken ? "billed" : "family",
     model,
-    ttlSeconds: cache.ttlSeconds ?? family.ttlSeconds,
+    ttlSeconds: cache.ttlSeconds ?? (isHourly ? HOUR_SECONDS : family.ttlSeconds),
     input: input / unit,
     read: ((cache.read ?? cacheRead / input) * input) / unit,
     write: ((cache.write ?? cacheWrite / input) * input) / unit,
