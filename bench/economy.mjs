@@ -21,12 +21,6 @@ const SWEEP = [
   ...[560, 280, 230, 170, 130, 90].map((economy) => ({ schedule: "sticky", economy })),
 ];
 
-/**
- * Dollars for the public sessions, never compacted, under a policy that knows every later answer. Measured once, when it lost as
- * much as our settings of that time did.
- */
-const CLAIRVOYANT = { "sticky, faithful": 54, "sticky, balanced": 49, "sticky, thrifty": 42 };
-
 const nameOf = (settings) => Object.values(settings).join(" ");
 
 const { values: flags, positionals: given } = parseArgs({
@@ -73,21 +67,16 @@ const points = (of, share, kind) =>
   of
     .filter(({ session }) => session === whole)
     .map((row) => ({ label: row.policy, x: row.dollarsWithRereads, y: 100 * row[share], kind }));
-const limits = rows.flatMap(({ session, policy, recall }) =>
-  isPublic && scale !== undefined && session === whole && policy in CLAIRVOYANT
-    ? { label: `${policy}, all known`, x: CLAIRVOYANT[policy], y: 100 * recall, kind: "policy" }
-    : [],
-);
-const plotOf = (what, share, more) =>
+const plotOf = (what, share) =>
   scatterPlot({
     title: `Dollars and ${what}, ${sessions.map(({ name }) => name).join(", ")}`,
     xLabel: "dollars, with what reading again after blind edits would cost",
     yLabel: `${what}, %`,
     rings: "ours, other settings",
-    points: [...points(rows, share, "policy"), ...more, ...points(sweep, share, "setting")],
+    points: [...points(rows, share, "policy"), ...points(sweep, share, "setting")],
   });
 if (flags.save) {
   save(`${name}.json`, { ...setting, rows, sweep });
-  save(`${name}.svg`, plotOf("recall", "recall", limits));
-  if (isPublic && scale !== undefined) save("frontier.svg", plotOf("copied text in view", "copied", []));
+  save(`${name}.svg`, plotOf("recall", "recall"));
+  if (isPublic && scale !== undefined) save("frontier.svg", plotOf("copied text in view", "copied"));
 }
