@@ -86,14 +86,13 @@ function missTable({ misses, tokens }) {
     .map(([cause, title]) => [title, misses.filter((miss) => miss.cause === cause)])
     .filter(([, found]) => found.length > 0);
   const rows = causes.length > 1 ? [...causes, ["all", misses]] : causes;
-  return textTable(["cache misses", "calls", "tokens not read", "cost"], rows.map(missRow));
-}
-
-function missRow([title, misses]) {
-  const tokens = misses.reduce((sum, miss) => sum + miss.tokens, 0);
-  const priced = misses.flatMap(({ dollars }) => dollars ?? []);
-  const cost = priced.length > 0 ? priced.reduce((sum, dollars) => sum + dollars) : undefined;
-  return [title, whole(misses.length), whole(tokens), usd(cost)];
+  const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+  const cells = rows.map(([title, found]) => {
+    const priced = found.flatMap(({ dollars }) => dollars ?? []);
+    const tokens = sumOf(found.map((miss) => miss.tokens));
+    return [title, whole(found.length), whole(tokens), usd(priced.length > 0 ? sumOf(priced) : undefined)];
+  });
+  return textTable(["cache misses", "calls", "tokens not read", "cost"], cells);
 }
 
 function moveTable({ moves }) {

@@ -7,7 +7,7 @@ import { price, text, wholeNumber } from "./options.mjs";
 import { estimatesOf } from "./report/play.mjs";
 import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
-import { headOf, load } from "./session.mjs";
+import { load } from "./session.mjs";
 import { figureList, printable, progressLine, screenColumns } from "./terminal.mjs";
 
 const CACHES = {
@@ -72,9 +72,10 @@ function rowOf(cellOf) {
 }
 
 /** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
-function openingText(path, session, { prices, cache, contextWindow }, oddCalls) {
+function openingText(path, { format, length, calls }, { prices, cache, contextWindow }, oddCalls) {
   return figureList([
-    ...headOf(path, session),
+    ["session", path],
+    ["format", `${format}, ${some(length, "message")}, ${some(calls.length, "model call")}`],
     ["prices", pricesText(prices)],
     ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
     ["window", `${whole(contextWindow)} tokens`],

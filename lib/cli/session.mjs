@@ -4,7 +4,6 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { some } from "./numbers.mjs";
 import { readLines } from "./recording/lines.mjs";
 import { nameOf, printable, reading, UsageError } from "./terminal.mjs";
 
@@ -62,13 +61,4 @@ export async function loadSession(path) {
   const first = problem && ` Its first problem, in line ${problem.line}: ${problem.message}`;
   const expected = "a session of pi's or Claude Code's, or a JSON array of messages, was expected";
   throw new UsageError(`${name} holds no messages: ${expected}.${first ?? ""}`);
-}
-
-/** The first lines of a table about a session. */
-export function headOf(path, { format, length, calls }) {
-  const size = `${some(length, "message")}, ${some(calls.length, "model call")}`;
-  return [
-    ["session", path],
-    ["format", `${format}, ${size}`],
-  ];
 }

@@ -7,11 +7,7 @@ const { keptOf } = require("../hook/events.js");
 /** The edits of a plan by message, each with its message's number. A move changes no message. */
 function editsIn({ edits }, numbers) {
   const changing = edits.filter(({ action }) => action !== "moveAfter");
-  return changing.map((edit) => ({
-    ...edit,
-    message: numbers[edit.index],
-    kept: keptOf(edit),
-  }));
+  return changing.map((edit) => ({ ...edit, message: numbers[edit.index], kept: keptOf(edit) }));
 }
 
 class ChangeLog {

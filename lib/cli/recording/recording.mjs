@@ -1,7 +1,6 @@
 // A recorded session as the command line plays it: every recorded call with the messages that the model had before it. Messages
 // are numbered from 0 in the order they came. The host rewrote the past between two stretches.
 
-import { countsOf } from "../../bill/prices.js";
 import rules from "../../options.js";
 import counting from "../../tools/count.js";
 
@@ -84,11 +83,6 @@ export class Recording {
   tokens(number) {
     this.#tokens[number] ??= counting.countTokens(this.message(number));
     return this.#tokens[number];
-  }
-
-  /** Prompt tokens that the provider reported for a call; undefined if it did not. */
-  reported({ at }) {
-    return countsOf(this.message(at).usage)?.prompt;
   }
 
   /** The messages that the next call would have. */

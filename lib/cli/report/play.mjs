@@ -6,7 +6,7 @@ import prices from "../../bill/prices.js";
 import counting from "../../tools/count.js";
 import { quantile } from "../numbers.mjs";
 
-const { PER_MILLION } = prices;
+const { PER_MILLION, countsOf } = prices;
 
 /** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
 const MIN_STEP_TOKENS = 200;
@@ -23,12 +23,11 @@ const DISAGREES_TOKENS = 2_000;
  * plain, beside `overheadTokens`.
  */
 export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
-  const calls = recording.calls.map((call) => ({
-    stretch: call.stretch,
-    model: recording.message(call.at).model,
-    reported: recording.reported(call),
-    counted: recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0),
-  }));
+  const calls = recording.calls.map((call) => {
+    const { model, usage } = recording.message(call.at);
+    const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
+    return { stretch: call.stretch, model, reported: countsOf(usage)?.prompt, counted };
+  });
   const told = calls.filter(({ reported }) => reported !== undefined);
   const scale = quantile(scalesBetween(told), 0.5) ?? 1;
   const beside = ({ counted, reported }) => reported - scale * counted;
