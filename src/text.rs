@@ -45,14 +45,9 @@ pub fn clip_middle(text: &[u16], len: Utf16Len) -> Vec<u16> {
     if text.len() <= len.0 {
         return text.to_vec();
     }
-    let (kept_head, kept_tail) = around_ellipsis(len.0);
+    let kept_head = len.0 * 7 / 10;
+    let kept_tail = len.0.saturating_sub(kept_head + 1);
     [head(text, Utf16Len(kept_head)), &[ELLIPSIS], tail(text, Utf16Len(kept_tail))].concat()
-}
-
-/// Lengths of the beginning and the end around an ellipsis, of `len` in all.
-fn around_ellipsis(len: usize) -> (usize, usize) {
-    let head = len * 7 / 10;
-    (head, len.saturating_sub(head + 1))
 }
 
 fn splits_pair(text: &[u16], at: usize) -> bool {

@@ -35,7 +35,7 @@ impl Subject {
     pub fn of(tool: &str, arguments: &str) -> Self {
         let fields = fields_of(arguments);
         let mut objects = Vec::new();
-        add_objects(&fields, None, &mut objects);
+        add_objects(&fields, None, &mut objects, &mut Vec::new());
         let Some((_, form)) = TABLE.form_of(tool, objects.iter().map(|(object, _)| *object)) else {
             return Self::Nothing;
         };
@@ -59,8 +59,8 @@ impl Target {
     }
 
     fn read(tool: &str, fields: &Map<String, Value>, shown: &mut Vec<Line>) -> Self {
-        let mut objects = Vec::new();
-        add_objects(fields, None, &mut objects);
+        let (mut objects, mut texts) = (Vec::new(), Vec::new());
+        add_objects(fields, None, &mut objects, &mut texts);
         let listed = TABLE.form_of(tool, objects.iter().map(|(object, _)| *object));
         let code = listed.and_then(|(_, names)| texts_of(fields, &names.code).next()).unwrap_or_default();
         let calls = script::tool_calls(code);
@@ -69,7 +69,6 @@ impl Target {
             let files: Vec<File> = targets.flat_map(|target| target.files).take(MAX_FILES).collect();
             return Self { form: (!files.is_empty()).then_some(form), files: files.into(), state: None };
         }
-        let texts = texts_in(fields);
         for text in &texts {
             lines::add(&utf16(text), shown);
         }
@@ -156,15 +155,22 @@ fn fields_of(arguments: &str) -> Map<String, Value> {
     }
 }
 
-/// Adds these arguments and all objects in them in the order they are written, each behind the one that holds it.
-fn add_objects<'a>(fields: &'a Map<String, Value>, above: Option<usize>, objects: &mut Vec<Object<'a>>) {
+/// Adds these arguments and all objects in them in the order they are written, each behind the one that holds it, and every text
+/// in them.
+fn add_objects<'a>(
+    fields: &'a Map<String, Value>,
+    above: Option<usize>,
+    objects: &mut Vec<Object<'a>>,
+    texts: &mut Vec<&'a str>,
+) {
     let at = objects.len();
     objects.push((fields, above));
     let mut open: Vec<&Value> = fields.values().rev().collect();
     while let Some(value) = open.pop().filter(|_| objects.len() < MAX_VALUES) {
         match value {
-            Value::Object(inner) => add_objects(inner, Some(at), objects),
+            Value::Object(inner) => add_objects(inner, Some(at), objects, texts),
             Value::Array(values) => open.extend(values.iter().rev()),
+            Value::String(text) => texts.push(text),
             _ => {}
         }
     }
@@ -216,21 +222,6 @@ fn is_span(text: &str) -> bool {
 
 fn is_text(value: &Value) -> bool {
     value.is_string() || value.as_array().is_some_and(|values| values.iter().any(Value::is_string))
-}
-
-/// Every text in the arguments, however deep.
-fn texts_in(fields: &Map<String, Value>) -> Vec<&str> {
-    let mut texts = Vec::new();
-    let mut open: Vec<&Value> = fields.values().collect();
-    while let Some(value) = open.pop() {
-        match value {
-            Value::String(text) => texts.push(&**text),
-            Value::Array(values) => open.extend(values),
-            Value::Object(fields) => open.extend(fields.values()),
-            _ => {}
-        }
-    }
-    texts
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ impl Identifier {
     }
 
     /// The hash of a sequence of characters, if it is taken.
-    fn of_sequence(characters: [u16; SEQUENCE_LEN]) -> Option<Self> {
-        let hash = xxh3_64(bytemuck::cast_slice(&characters));
+    fn of_sequence(characters: &[u16]) -> Option<Self> {
+        let hash = xxh3_64(bytemuck::cast_slice(characters));
         let is_taken = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
         is_taken.then_some(Self(hash))
     }
@@ -43,22 +43,39 @@ pub struct Collector {
 impl Collector {
     /// Adds the identifiers of a plain text.
     pub fn text(&mut self, units: &[u16]) {
-        Run::default().read(units, &mut self.found);
+        let mut rest = units;
+        while let Some(start) = rest.iter().position(|&unit| is_head(unit)) {
+            let begun = rest.get(start..).unwrap_or_default();
+            let (name, behind) = begun.split_at(len_of(begun));
+            self.name(name);
+            rest = behind;
+        }
+        let sequences = units.windows(SEQUENCE_LEN).filter(|run| run.iter().all(|&unit| is_unspaced(unit)));
+        self.found.extend(sequences.filter_map(Identifier::of_sequence));
     }
 
     /// Adds the identifiers of a JSON text. An escape ends an identifier.
     pub fn json(&mut self, units: &[u16]) {
         const BACKSLASH: u16 = b'\\' as u16;
         const UNICODE: u16 = b'u' as u16;
-        let mut run = Run::default();
         let mut rest = units;
         while let Some(at) = rest.iter().position(|&unit| unit == BACKSLASH) {
             let (plain, escape) = rest.split_at(at);
-            run.read(plain, &mut self.found);
+            self.text(plain);
             let escape_len = if escape.get(1) == Some(&UNICODE) { 6 } else { 2 };
             rest = escape.get(escape_len..).unwrap_or_default();
         }
-        run.read(rest, &mut self.found);
+        self.text(rest);
+    }
+
+    fn name(&mut self, name: &[u16]) {
+        if (MIN_LEN..=MAX_LEN).contains(&name.len()) {
+            let mut characters = [0; MAX_LEN];
+            for (character, &unit) in characters.iter_mut().zip(name) {
+                *character = unit as u8;
+            }
+            self.found.extend(characters.get(..name.len()).map(Identifier::new));
+        }
     }
 
     /// Returns the identifiers, ascending, each once.
@@ -69,66 +86,29 @@ impl Collector {
     }
 }
 
-/// The identifier being read, by its place in the text.
-#[derive(Default)]
-struct Run {
-    start: Option<usize>,
-    /// Position after its last word character. A separator at the end does not belong to it.
-    end: usize,
-    /// The latest characters of a run without spaces, and how many of them there are.
-    sequence: [u16; SEQUENCE_LEN],
-    sequence_len: usize,
+/// Length of the identifier that these units begin with. A separator at the end does not belong to it.
+fn len_of(units: &[u16]) -> usize {
+    let is_word =
+        |at: usize| units.get(at).is_some_and(|&unit| is_head(unit) || is_one_of(unit, b"0123456789"));
+    let mut len = 1;
+    loop {
+        if is_word(len) {
+            len += 1;
+        } else if units.get(len).is_some_and(|&unit| is_one_of(unit, b"./:-")) && is_word(len + 1) {
+            len += 2;
+        } else {
+            return len;
+        }
+    }
 }
 
-impl Run {
-    fn read(&mut self, units: &[u16], found: &mut Vec<Identifier>) {
-        for (at, &unit) in units.iter().enumerate() {
-            self.take(units, at, unit, found);
-        }
-        self.end(units, found);
-    }
+/// Returns `true` for a character that an identifier may begin with.
+fn is_head(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|unit| unit.is_ascii_alphabetic() || matches!(unit, b'_' | b'$'))
+}
 
-    fn take(&mut self, units: &[u16], at: usize, unit: u16, found: &mut Vec<Identifier>) {
-        let Ok(character) = u8::try_from(unit) else {
-            self.end(units, found);
-            self.take_wide(unit, found);
-            return;
-        };
-        self.sequence_len = 0;
-        let is_letter = character.is_ascii_alphabetic() || matches!(character, b'_' | b'$');
-        if is_letter || (self.start.is_some() && character.is_ascii_digit()) {
-            self.start.get_or_insert(at);
-            self.end = at + 1;
-        } else if self.end < at || !matches!(character, b'.' | b'/' | b':' | b'-') {
-            self.end(units, found);
-        }
-    }
-
-    fn take_wide(&mut self, unit: u16, found: &mut Vec<Identifier>) {
-        if !is_unspaced(unit) {
-            self.sequence_len = 0;
-            return;
-        }
-        self.sequence.rotate_left(1);
-        if let Some(last) = self.sequence.last_mut() {
-            *last = unit;
-        }
-        self.sequence_len += 1;
-        if self.sequence_len >= SEQUENCE_LEN {
-            found.extend(Identifier::of_sequence(self.sequence));
-        }
-    }
-
-    fn end(&mut self, units: &[u16], found: &mut Vec<Identifier>) {
-        let Some(read) = self.start.take().and_then(|start| units.get(start..self.end)) else { return };
-        if (MIN_LEN..=MAX_LEN).contains(&read.len()) {
-            let mut characters = [0; MAX_LEN];
-            for (character, &unit) in characters.iter_mut().zip(read) {
-                *character = unit as u8;
-            }
-            found.extend(characters.get(..read.len()).map(Identifier::new));
-        }
-    }
+fn is_one_of(unit: u16, characters: &[u8]) -> bool {
+    u8::try_from(unit).is_ok_and(|unit| characters.contains(&unit))
 }
 
 /// Han, Hiragana, Katakana and Hangul of the basic plane.

@@ -60,7 +60,7 @@ fn is_named(path: &Path, name: &str) -> bool {
         return path.name().to_lowercase().ends_with(&end.to_lowercase());
     }
     if name.contains(['/', '\\']) {
-        return Path::of(name, None).is_some_and(|end| path.endings().contains(&end.whole()));
+        return Path::of(name, None).is_some_and(|end| path.ends_with(&end));
     }
     path.name().eq_ignore_ascii_case(name)
 }

@@ -1,27 +1,20 @@
-//! Reduces the paths in calls to hashes, so that a file has one hash however a call writes its path.
+//! Normalises the paths in calls, so that a file has one path however a call writes it.
 //!
-//! One call does not tell whether `a/b.rs` and `/home/me/project/a/b.rs` are one file. A path keeps the hashes of its
-//! endings: `keep` compares those, and the index of what was shown goes by the last part.
+//! One call does not tell whether `a/b.rs` and `/home/me/project/a/b.rs` are one file: `keep` compares their ends, and the
+//! index of what was shown goes by the last part.
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::xxh3_64;
 
-/// Most parts of a path. Earlier parts are left out.
+/// Most parts of a path, and characters of one. Earlier parts are left out.
 const MAX_PARTS: usize = 24;
-
-/// Characters of a name that are remembered.
-const NAME_CHARS: usize = 80;
+const PART_CHARS: usize = 80;
 
 /// Longest extension of a word that looks like a file's name.
 const MAX_EXTENSION: usize = 10;
 
-/// A normalised path.
+/// A normalised path: its parts, a slash between them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Path {
-    /// Hashes of its last part, its last two parts, and so on; the last one is of the whole.
-    endings: Box<[u64]>,
-    /// Its last part, clipped.
-    name: Box<str>,
-}
+pub struct Path(Box<str>);
 
 impl Path {
     /// Reads a path, in `folder` if it is relative; `None` if nothing of it is left.
@@ -43,33 +36,30 @@ impl Path {
                 part => parts.push(part),
             }
         }
-        let name = parts.last()?.chars().take(NAME_CHARS).collect();
-        let mut hash = 0;
-        let endings = parts.iter().rev().take(MAX_PARTS).map(|part| {
-            hash = xxh3_64_with_seed(part.as_bytes(), hash);
-            hash
-        });
-        Some(Self { endings: endings.collect(), name })
+        let clipped = |part: &&str| part.chars().take(PART_CHARS).collect::<String>();
+        let last = parts.iter().skip(parts.len().saturating_sub(MAX_PARTS));
+        (!parts.is_empty()).then(|| Self(last.map(clipped).collect::<Vec<_>>().join("/").into()))
     }
 
     /// Hash of the whole path.
     pub fn whole(&self) -> u64 {
-        self.endings.last().copied().unwrap_or_default()
-    }
-
-    /// Hashes of its endings, the shortest first; the last is the whole.
-    pub fn endings(&self) -> &[u64] {
-        &self.endings
+        xxh3_64(self.0.as_bytes())
     }
 
     /// Hash of its last part.
     pub fn name_hash(&self) -> u64 {
-        self.endings.first().copied().unwrap_or_default()
+        xxh3_64(self.name().as_bytes())
     }
 
     /// Its last part.
     pub fn name(&self) -> &str {
-        &self.name
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Returns `true` if its last parts are those of `end`.
+    pub fn ends_with(&self, end: &Self) -> bool {
+        let before = self.0.strip_suffix(&*end.0);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
     }
 }
 
@@ -116,14 +106,16 @@ mod tests {
         }
         assert_eq!(Path::of("app.rs", Some("src")).as_ref(), Some(&plain));
         let absolute = Path::of("/home/me/src/app.rs", Some("ignored")).expect("names a file");
-        assert!(absolute.endings().contains(&plain.whole()));
-        assert_ne!(absolute.whole(), plain.whole());
+        assert!(absolute.ends_with(&plain) && !plain.ends_with(&absolute));
+        assert!(!Path::of("other-src/app.rs", None).expect("names a file").ends_with(&plain));
         assert_eq!(Path::of("./..", None), None);
     }
 
     #[test]
     fn endless_paths_are_bounded() {
         let path = Path::of(&"a/".repeat(100_000), None).expect("names a file");
-        assert_eq!(path.endings().len(), MAX_PARTS);
+        assert_eq!(path.0.split('/').count(), MAX_PARTS);
+        let long = Path::of(&"é".repeat(100_000), None).expect("names a file");
+        assert_eq!(long.name().chars().count(), PART_CHARS);
     }
 }
