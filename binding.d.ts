@@ -19,14 +19,13 @@ export declare class Conversation {
   readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
    * Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
-   * What was not read ahead of the new messages crosses here. `is_told` if the last answer was applied: what it said is not
-   * said again.
+   * What was not read ahead of the new messages crosses here.
    */
-  plan(change: Change, numbers: Float64Array, strings: unknown[], terms: CallTerms, isTold: boolean, flag?: CancelFlag | undefined | null): Promise<Answer>
+  plan(change: Change, numbers: Float64Array, strings: unknown[], terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
-  /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
-  free(): Promise<void>
+  /** Explains the last plan. */
+  explanation(): Explanation
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
 }
@@ -45,16 +44,22 @@ export interface Answer {
   texts: Array<string>
   /** The order in which the messages are sent, by index; empty where it is theirs. */
   order: Array<number>
-  /** Of each edit of a dry run, the form of the call that its message answers; empty where none was read. */
-  forms: Array<string>
-  /** Of a dry run, the tool results that stay whole as the newest state of something. */
-  kept: Array<KeptState>
+}
+
+/** The cache of a model by the host's word. */
+export interface CacheTerms {
+  /** The price of reading relative to input. */
+  read: number
+  /** That of writing. */
+  write: number
+  /** Seconds an entry lives unread; learned where the host does not say. */
+  ttlSeconds?: number
 }
 
 /** Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON. */
 export declare function callSubject(tool: string, arguments: string): Array<string>
 
-/** The host's word on its model at a call, and how the plan is wanted. */
+/** The host's word on its model at a call. */
 export interface CallTerms {
   /** The model's window in tokens. */
   contextWindow: number
@@ -62,18 +67,12 @@ export interface CallTerms {
   overheadTokens?: number
   /** Tokens above which batches act. */
   maxPromptTokens?: number
-  /** The cache's prices relative to input, where the host's function names them at this call. */
-  cacheRead?: number
-  /** That of writing. */
-  cacheWrite?: number
-  /** Seconds an entry lives unread; learned where the host does not say. */
-  ttlSeconds?: number
+  /** The cache, where the host's function names it at this call. */
+  cache?: CacheTerms
   /** When the host kept the cache warm, in ms. */
   warmedAt?: Array<number>
   /** When it gave it up, in ms. */
   coldAt?: Array<number>
-  /** True if messages dropped side by side are an edit each. */
-  byMessage: boolean
 }
 
 /** The change of the list since the last call. */
@@ -116,6 +115,14 @@ export declare function encodingIsFast(encoding: number): boolean
 
 /** The number of the encoding of this name, for the other functions. Nothing for an unknown name. */
 export declare function encodingNumber(name: string): number | null
+
+/** What a dry run says of the last plan beside its edits. */
+export interface Explanation {
+  /** The form of the call that each tool result answers; empty where none was read. */
+  forms: Array<string>
+  /** The tool results that stay whole as the newest state of something. */
+  kept: Array<KeptState>
+}
 
 /** Computes the handle of each message on a worker thread; empty for a message that is no tool result. */
 export declare function handles(numbers: Float64Array, strings: unknown[]): Promise<Array<string>>

@@ -5,19 +5,23 @@ const { native } = require("../native/native.js");
 
 class Call {
   isCancelled = false;
+  /** Stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
+  flag;
   #signal;
   #start = performance.now();
   #awayMs = 0;
   #giveUp;
-  #flag;
   #cancel = () => {
     this.isCancelled = true;
-    this.#flag?.cancel();
+    this.flag?.cancel();
     this.#giveUp?.();
   };
 
-  constructor(signal) {
-    if (typeof signal?.addEventListener !== "function") return;
+  /** Is cancelled by the host's signal, which may be so already. */
+  obey(signal) {
+    this.isCancelled = signal?.aborted === true;
+    if (this.isCancelled || typeof signal?.addEventListener !== "function") return;
+    this.flag = new (native().CancelFlag)();
     this.#signal = signal;
     signal.addEventListener("abort", this.#cancel, { once: true });
   }
@@ -33,13 +37,6 @@ class Call {
       if (this.isCancelled) settle();
       work.then(settle, settle);
     });
-  }
-
-  /** Stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
-  get flag() {
-    if (this.#signal === undefined) return undefined;
-    this.#flag ??= new (native().CancelFlag)();
-    return this.#flag;
   }
 
   /** Waits for work that is done elsewhere. */

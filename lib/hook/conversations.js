@@ -9,7 +9,9 @@ const MOST = 256;
 const MOST_COPIED = 8;
 /** Conversations whose beginning was cut that are kept until they are continued: a host may cut its list at each call. */
 const MOST_CUT = 8;
-/** Newest messages of a list among which a copy of a known answer is looked for: more than one call adds. */
+/** Newest messages of a conversation by which a list shows that it goes on from it: a host may take a few away at once. */
+const NEWEST = 8;
+/** Newest messages of a list among which a known one is looked for: more than one call adds. */
 const NEW_MESSAGES = 64;
 
 /**
@@ -17,37 +19,37 @@ const NEW_MESSAGES = 64;
  * was met once, are held here.
  */
 class Conversations {
-  /** The latest last. */
+  /** The latest first. */
   #recent = [];
   #heldBy = new WeakMap();
   #held = [];
+  /** Those whose beginning was cut, as long as they were not continued. */
   #cut = [];
 
   /**
-   * The conversation that `list` continues, and what they share: `isAnswered` if a model answered in that, `leavesAnswer` if the
-   * newest answer is not in the list. Without a shared beginning it is the conversation whose newest messages stand nearest to the
-   * end of the list: its beginning was cut or compacted. Undefined if there is none.
+   * The conversation that `list` continues, itself or by a fork (`isFork`), and what both begin with (`shared`); nothing where the
+   * list begins a new one. A fork is made where the list leaves an answer or the beginning behind (`isCut`): both may go on. `encoding` and `language` are
+   * those of the list.
    */
-  find(list) {
-    const alive = this.#alive().reverse();
-    const { conversation, ...shared } = alive
-      .map((one) => sharedWith(one, list))
-      .reduce((best, next) => (isBetter(next, best, list) ? next : best), NOTHING);
-    if (conversation === undefined) {
-      const newer = alive.map((one) => one.newerIn(list) ?? Number.POSITIVE_INFINITY);
-      const least = Math.min(...newer);
-      const next = Number.isFinite(least) ? alive[newer.indexOf(least)] : this.#compacted(list);
-      return next && { conversation: next, isCut: true };
+  find(list, { encoding, language }) {
+    const alive = this.#alive();
+    const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
+    if (best.count === 0) {
+      const cut = nearest(alive, list) ?? this.#compacted(alive, list);
+      const isAlike = (one) => one.encoding === encoding && one.language === language;
+      return cut !== undefined && isAlike(cut) ? { conversation: cut, isFork: true, isCut: true } : {};
     }
-    this.#cut = this.#cut.filter((one) => one !== conversation);
-    conversation.isCut = false;
-    const isAnswered = shared.target.slice(0, shared.knownEnd).some(isAnswer);
-    return { conversation, ...shared, isAnswered, leavesAnswer: leavesAnswer(shared, list) };
+    const { conversation, target, knownEnd } = best;
+    const isFork = leavesAnswer(best, list);
+    // Before any answer two lists that begin alike are two conversations.
+    const isAnswered = target.slice(0, knownEnd).some(isAnswer);
+    if (!isAnswered && (isFork || conversation.encoding !== encoding)) return {};
+    this.#cut = this.#cut.filter((of) => of !== conversation);
+    return { conversation, isFork, shared: best };
   }
 
   /** The only conversation, if a compaction left no message of it: a summary, and answers to its last call. It is given up. */
-  #compacted(list) {
-    const [only, ...others] = this.#alive();
+  #compacted([only, ...others], list) {
     if (only === undefined || others.length > 0 || !opensWithSummary(list)) return undefined;
     const answer = list.find(isAnswer);
     const isLater = answer === undefined || answer.timestamp >= only.target.at(-1)?.timestamp;
@@ -55,31 +57,26 @@ class Conversations {
     return isLater ? only : undefined;
   }
 
-  /** Keeps the conversation of a call with `list` as the latest. `isOwn` if the host handed the same messages in before. */
-  keep(conversation, list, isOwn) {
+  /** Keeps the conversation of a call with `list` as the latest, by what `find` said. */
+  keep(conversation, list, { isCut, shared }) {
+    if (isCut) this.#cut.push(conversation);
+    if (this.#cut.length > MOST_CUT) this.forget(this.#cut.shift());
     const newest = newestIn(list);
-    const alike = this.#heldBy.get(newest)?.filter((of) => of !== conversation) ?? [];
-    if (newest !== undefined) this.#heldBy.set(newest, [conversation, ...alike]);
-    this.#held = this.#held.filter((of) => of !== conversation);
-    if (!isOwn) this.#held = [...this.#held.slice(1 - MOST_COPIED), conversation];
-    if (conversation.isCut) this.#cut.push(conversation);
-    if (this.#cut.length > MOST_CUT) {
-      const oldest = this.#cut.shift();
-      this.forget(oldest);
-      oldest.free();
-    }
-    if (this.#recent.at(-1)?.deref() === conversation) return;
-    const others = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
-    this.#recent = [...others.slice(1 - MOST), new WeakRef(conversation)];
+    if (newest !== undefined) this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
+    const others = this.#held.filter((of) => of !== conversation);
+    // Of these the host holds the messages.
+    const isOwn = shared?.own > 0;
+    this.#held = isOwn ? others : [conversation, ...others].slice(0, MOST_COPIED);
+    if (this.#recent[0]?.deref() === conversation) return;
+    const earlier = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
+    this.#recent = [new WeakRef(conversation), ...earlier].slice(0, MOST);
   }
 
   /** Gives a conversation up. */
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
-    const newest = newestIn(conversation.target);
-    const alike = this.#heldBy.get(newest)?.filter((of) => of !== conversation);
-    if (alike !== undefined) this.#heldBy.set(newest, alike);
+    this.#heldBy.get(newestIn(conversation.target))?.delete(conversation);
   }
 
   #alive() {
@@ -101,22 +98,38 @@ const NOTHING = { own: 0, count: 0 };
 /** The beginning that `list` shares with a conversation. */
 function sharedWith(conversation, list) {
   const { target } = conversation;
-  const shared = sharedBeginning(target, list);
-  return shared.count === 0 ? NOTHING : { conversation, target, ...shared };
+  return { conversation, target, ...sharedBeginning(target, list) };
 }
 
-/** True if more is shared than with the best so far, or as much and no answer is left behind. */
-function isBetter(next, best, list) {
+/** Chooses by what is shared: more than with the best so far, or as much and no answer is left behind. */
+const betterFor = (list) => (best, next) => {
   const more = next.own - best.own || next.count - best.count;
-  if (more !== 0 || next.count === 0) return more > 0;
-  return !leavesAnswer(next, list) && leavesAnswer(best, list);
-}
+  if (more !== 0 || next.count === 0) return more > 0 ? next : best;
+  return !leavesAnswer(next, list) && leavesAnswer(best, list) ? next : best;
+};
 
 /** True if the newest answer of the conversation that `list` shares a beginning with is not in the list. */
 function leavesAnswer({ target, knownEnd }, list) {
   const at = target.findLastIndex(isAnswer);
   if (at < knownEnd || list.includes(target[at])) return false;
   return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
+}
+
+/** The conversation whose newest messages stand nearest to the end of `list`: its beginning was cut or compacted. */
+function nearest(conversations, list) {
+  const newer = conversations.map((one) => newerIn(list, one.target));
+  const least = Math.min(...newer);
+  return Number.isFinite(least) ? conversations[newer.indexOf(least)] : undefined;
+}
+
+/** The number of messages in `list` behind the newest known one: the same object, or a copy of an answer. */
+function newerIn(list, known) {
+  const recent = list.slice(-NEW_MESSAGES);
+  for (const one of known.slice(-NEWEST).reverse()) {
+    const at = recent.findLastIndex((message) => isSameMessage(one, message));
+    if (at >= 0 && (recent[at] === one || isAnswer(one))) return recent.length - 1 - at;
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
 module.exports = { Conversations };

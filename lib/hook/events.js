@@ -3,7 +3,7 @@
 "use strict";
 
 const contract = require("../contract.js");
-const { isThinking } = require("./plan.js");
+const { isThinking, tokensSaved } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
 
 /** The name of a failure, by the code of its error; never its own message, which may hold the user's text. */
@@ -101,74 +101,48 @@ class Reporter {
     this.#emitOnce(option, { type: "optionFailed", option, message });
   }
 
-  /** The plan's events, edit by edit; `charsAfter(edit)` is asked for the length of an edited tool result. */
-  plan(messages, { edits }, charsAfter) {
-    const ofLayer = (layer) => edits.filter((edit) => edit.layer === layer);
-    for (const edit of edits) {
-      if (edit.images > 0) this.emit(imagesEvent(messages[edit.index], edit));
-      if (edit.layer < LAYERS.window && edit.action !== "omitImages") {
-        this.emit(editEvent(messages[edit.index], edit, charsAfter));
-      }
+  /** The plan's events, edit by edit. */
+  plan(messages, plan) {
+    const shrunk = new Map();
+    for (const edit of plan.edits) {
+      const saved = tokensSaved(edit.cl100kSaved, plan);
+      const { index, action, layer, count } = edit;
+      if (edit.images > 0) this.emit({ ...imagesEvent(messages[index], edit), tokensSaved: saved });
+      if (layer === LAYERS.shrink) shrunk.set(action, (shrunk.get(action) ?? 0) + saved);
+      else if (layer === LAYERS.window)
+        this.emit({ type: "messagesDropped", from: index, to: index + count - 1, count, tokensSaved: saved });
+      else if (action !== "omitImages") this.emit(editEvent(messages[index], edit, saved));
     }
-    for (const run of runsOf(ofLayer(LAYERS.window))) this.emit({ type: "messagesDropped", ...run });
-    for (const step of stepsOf(ofLayer(LAYERS.shrink))) this.emit({ type: "shrunk", ...step });
+    for (const [step, saved] of shrunk) this.emit({ type: "shrunk", step, tokensSaved: saved });
   }
 }
 
-/** Dropped neighbours taken together. */
-function runsOf(drops) {
-  const runs = [];
-  for (const { index, count, tokensSaved } of drops) {
-    const last = runs.at(-1);
-    const to = index + count - 1;
-    if (last?.to === index - 1) {
-      last.to = to;
-      last.count += count;
-      last.tokensSaved += tokensSaved;
-    } else {
-      runs.push({ from: index, to, count, tokensSaved });
-    }
-  }
-  return runs;
+/** The edits of a plan, one for each message, with what they save; `tokens` are those of the messages. */
+function editsByMessage(plan, tokens) {
+  return plan.edits.flatMap(({ index, count, cl100kSaved, ...edit }) => {
+    const whole = count > 1 ? tokens.slice(index, index + count) : [cl100kSaved];
+    return whole.map((saved, i) => ({ ...edit, index: index + i, tokensSaved: tokensSaved(saved, plan) }));
+  });
 }
 
-/** Tokens that layer 4 saved, by action. */
-function stepsOf(edits) {
-  const saved = new Map();
-  for (const { action, tokensSaved } of edits) saved.set(action, (saved.get(action) ?? 0) + tokensSaved);
-  return Array.from(saved, ([step, tokensSaved]) => ({ step, tokensSaved }));
-}
-
-function editEvent(message, edit, charsAfter) {
-  const { index, tokensSaved } = edit;
-  if (edit.action === "summarize" || edit.action === "keepLines") {
-    return {
-      type: "toolResultSummarized",
-      index,
-      toolCallId: message.toolCallId,
-      toolName: message.toolName,
-      charsBefore: joinedText(message.content).length,
-      charsAfter: charsAfter(edit),
-      tokensSaved,
-    };
+function editEvent({ toolCallId, toolName, content }, edit, saved) {
+  const { index, action, reason, written } = edit;
+  if (action === "summarize" || action === "keepLines") {
+    const [charsBefore, charsAfter] = [joinedText(content).length, written.length];
+    const type = "toolResultSummarized";
+    return { type, index, toolCallId, toolName, charsBefore, charsAfter, tokensSaved: saved };
   }
-  if (edit.action === "stripThinking") {
-    return {
-      type: "thinkingStripped",
-      index,
-      blocks: message.content.filter(isThinking).length,
-      tokensSaved,
-    };
-  }
-  return { type: "repaired", index, rule: edit.reason, ...afterOf(edit) };
+  if (action === "stripThinking")
+    return { type: "thinkingStripped", index, blocks: content.filter(isThinking).length, tokensSaved: saved };
+  return { type: "repaired", index, rule: reason, ...afterOf(edit) };
 }
 
 /** The message that a move puts one behind, as `{ after }`. */
 const afterOf = ({ action, ranges }) => (action === "moveAfter" ? { after: ranges[0][0] } : undefined);
 
-function imagesEvent({ role, toolCallId, toolName }, { index, images, tokensSaved }) {
+function imagesEvent({ role, toolCallId, toolName }, { index, images }) {
   const tool = role === "toolResult" ? { toolCallId, toolName } : {};
-  return { type: "imagesOmitted", index, ...tool, images, tokensSaved };
+  return { type: "imagesOmitted", index, ...tool, images };
 }
 
 const LAYERS = contract.positions(contract.LAYERS);
@@ -196,4 +170,14 @@ function sentBy(plan) {
   return { tokensBefore, tokensAfter, firstChanged, scale, reason: scheduleOf(plan).why };
 }
 
-module.exports = { Reporter, afterOf, keptOf, scheduleOf, sentBy, unknownShape, warnOnce, LAYERS };
+module.exports = {
+  Reporter,
+  afterOf,
+  editsByMessage,
+  keptOf,
+  scheduleOf,
+  sentBy,
+  unknownShape,
+  warnOnce,
+  LAYERS,
+};

@@ -23,9 +23,8 @@ function createTransformContext(options) {
 class Hook {
   #reporter;
   #conversations = new Conversations();
-  /** The host's way of reading messages and writing markers: the host's functions, each held to what it may answer. */
-  #reader;
-  #marker;
+  /** The host's functions, each held to what it may answer. */
+  #host;
   /** What calls teach for all conversations, by encoding. */
   #lessons = new Map();
   #latestEncoding;
@@ -38,27 +37,24 @@ class Hook {
     this.options = options;
     this.#reporter = new Reporter(options.onEvent);
     const failed = (name) => (cause) => this.#reporter.optionFailed(name, cause);
-    this.#marker = checkedMarker(options.marker, failed("marker"));
-    this.#reader = {
-      marker: markerLine(this.#marker, options),
-      protects: protection(options.protect, failed("protect")),
-    };
+    const marker = checkedMarker(options.marker, failed("marker"));
+    const protects = protection(options.protect, failed("protect"));
+    this.#host = { marker, markerLine: markerLine(marker, options), protects };
   }
 
-  async transform(messages, signal, byMessage) {
+  async transform(messages, signal) {
+    const call = new Call();
     try {
-      if (signal?.aborted) return messages;
-      const call = new Call(signal);
-      try {
-        const work = this.run(messages, call, byMessage, (outcome) => this.report(outcome, call));
-        await call.untilOverOrCancelled(work);
-        return call.isCancelled ? messages : (await work).edited;
-      } finally {
-        call.end();
-      }
+      call.obey(signal);
+      if (call.isCancelled) return messages;
+      const work = this.run(messages, call, (outcome) => this.report(outcome, call));
+      await call.untilOverOrCancelled(work);
+      return call.isCancelled ? messages : (await work).edited;
     } catch (error) {
       this.failed(error);
       return messages;
+    } finally {
+      call.end();
     }
   }
 
@@ -68,23 +64,27 @@ class Hook {
   }
 
   /**
-   * The request that `messages` make and its plan, by message or with what was dropped side by side as one edit; undefined if
-   * the call was cancelled. Rejects where `transform` reports. `report` gets the outcome before any later call begins.
+   * The request that `messages` make, its plan and its conversation; undefined if the call was cancelled. Rejects where
+   * `transform` reports. `report` gets the outcome before any later call begins.
    */
-  async run(messages, call = new Call(), byMessage = false, report = () => {}) {
+  async run(messages, call = new Call(), report = () => {}) {
     checkList(messages);
-    const terms = this.#terms(byMessage);
+    const terms = this.#terms();
     // The host pushes into the live array while this call waits. Holes become undefined.
     const list = [...messages];
-    const found = this.#conversations.find(list);
-    const { next = this.#newConversation(list), isFork } = this.#continued(list, found);
-    const conversation = isFork ? await next.turn(() => next.fork(found.isCut)) : next;
-    this.#conversations.keep(conversation, list, found?.own > 0);
+    const kind = { encoding: this.#encodingOf(list), language: languageOf(this.options.marker, list) };
+    const found = this.#conversations.find(list, kind);
+    const known = found.conversation ?? this.#newConversation(kind);
+    const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
+    this.#conversations.keep(conversation, list, found);
     try {
       return await conversation.turn(async () => {
-        const outcome = await this.#planned(conversation, list, terms, call, found);
-        if (outcome === undefined) return undefined;
-        if (outcome.edited === list) outcome.edited = messages;
+        const made = await conversation.request(list, terms, call, found.shared);
+        if (made === undefined) return undefined;
+        const { plan } = made;
+        const edited = made.edited === list ? messages : made.edited;
+        const contextWindow = Math.min(terms.contextWindow, plan.learnedWindow ?? Number.POSITIVE_INFINITY);
+        const outcome = { list, edited, plan, conversation, contextWindow };
         report(outcome);
         return outcome;
       }, list);
@@ -95,18 +95,6 @@ class Hook {
     }
   }
 
-  async #planned(conversation, list, terms, call, found) {
-    const plan = await conversation.plan(list, terms, call, found);
-    if (plan === undefined || call.isCancelled) return undefined;
-    const { learnedWindow = Number.POSITIVE_INFINITY } = plan;
-    if (plan.isNews === 1) {
-      const { provider, model } = list.findLast(isAnswer);
-      this.#reporter.emit({ type: "contextWindowLearned", contextWindow: learnedWindow, provider, model });
-    }
-    const edited = conversation.apply(list, plan, this.#marker);
-    return { list, edited, plan, conversation, contextWindow: Math.min(terms.contextWindow, learnedWindow) };
-  }
-
   /** The window as the host has it now; where its function names none (an Agent without a model says 0), the default. */
   contextWindow() {
     const standsIn = hookOptions.contextWindow.default;
@@ -114,25 +102,13 @@ class Hook {
     return asked(this.options.contextWindow, positive, failed) ?? standsIn;
   }
 
-  /** The conversation that `list` goes on in, itself or by a fork; nothing where it begins a new one. */
-  #continued(list, { conversation: next, isAnswered, leavesAnswer, isCut } = {}) {
-    const isAlike = next?.encoding === this.#encodingOf(list);
-    // The whole one may go on, too.
-    if (isCut)
-      return isAlike && next.language === languageOf(this.options.marker, list) ? { next, isFork: true } : {};
-    // Before any answer two lists that begin alike are two conversations.
-    if (!isAnswered && (leavesAnswer || !isAlike)) return {};
-    return { next, isFork: leavesAnswer };
-  }
-
-  /** A conversation that counts as `list`'s model does and writes markers in its language. */
-  #newConversation(list) {
+  /** A conversation that counts and writes markers so. */
+  #newConversation({ encoding, language }) {
     const { Conversation: Native, Lessons } = native();
-    const [encoding, language] = [this.#encodingOf(list), languageOf(this.options.marker, list)];
     const lessons = this.#lessons.get(encoding) ?? new Lessons();
     this.#lessons.set(encoding, lessons);
     const created = new Native(nativeOptions(this.options, encoding, language), lessons);
-    return new Conversation(created, this.#reader, { encoding, language });
+    return new Conversation(created, this.#host, { encoding, language });
   }
 
   /** The encoding of the model that answered in `list`; before any answer, of the one that answered in another list. */
@@ -144,17 +120,15 @@ class Hook {
   }
 
   /** The host's word on its model at this call. Of its cache, what it does not say is learned. */
-  #terms(byMessage) {
+  #terms() {
     const { overheadTokens, maxPromptTokens, warmedAt, coldAt, cache } = this.options;
-    const told = typeof cache === "function" ? (completeCache(asked(cache, record)) ?? {}) : undefined;
     return {
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),
       maxPromptTokens: asked(maxPromptTokens, positive),
-      ...(told && { cacheRead: told.read, cacheWrite: told.write, ttlSeconds: told.ttlSeconds }),
+      cache: typeof cache === "function" ? completeCache(asked(cache, record)) : undefined,
       warmedAt: asked(warmedAt, times),
       coldAt: asked(coldAt, times),
-      byMessage,
     };
   }
 
@@ -162,12 +136,17 @@ class Hook {
   report(outcome, call) {
     const reporter = this.#reporter;
     if (!reporter.isListening) return;
-    const { list, edited, plan, contextWindow, conversation } = outcome;
+    const { list, edited, plan, contextWindow } = outcome;
     const { tokensBefore, tokensAfter, floorTokens, budget, firstChanged } = plan;
     const { mode, why } = scheduleOf(plan);
+    if (plan.isNews === 1) {
+      const { provider, model } = list.findLast(isAnswer);
+      const { learnedWindow } = plan;
+      reporter.emit({ type: "contextWindowLearned", contextWindow: learnedWindow, provider, model });
+    }
     const miss = quietly(() => this.#missOf(outcome));
     if (miss !== undefined) reporter.emit({ type: "cacheMiss", ...miss });
-    reporter.plan(list, plan, ({ index }) => conversation.editAt(index).text.length);
+    reporter.plan(list, plan);
     if (plan.isRefused === 1 || tokensAfter > budget) {
       reporter.emit({ type: "contextOverflow", tokens: tokensAfter, contextWindow, floorTokens });
     }
@@ -192,15 +171,13 @@ class Hook {
       new Bill({ ttlSeconds: cache?.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
     const { bill = make(), open } = this.#bills.get(conversation) ?? {};
     const answer = open && list.slice(open.length).find(isAnswer);
-    const { miss } = answer === undefined ? {} : bill.enter(rowOf(open.sent, answer, open.at));
     const sent = sentBy(plan);
     // A call that was made again departs from the last request where either did.
     const isAgain = open !== undefined && answer === undefined && open.sent.firstChanged !== undefined;
     if (isAgain) Object.assign(sent, { firstChanged: open.sent.firstChanged, reason: open.sent.reason });
     this.#bills.set(conversation, { bill, open: { sent, length: list.length, at: list.at(-1)?.timestamp } });
-    if (miss === undefined) return undefined;
-    const { cause, tokens, dollars } = miss;
-    return { cause, tokens, dollars };
+    const miss = answer && bill.enter(rowOf(open.sent, answer, open.at)).miss;
+    return miss && { cause: miss.cause, tokens: miss.tokens, dollars: miss.dollars };
   }
 }
 

@@ -61,16 +61,13 @@ function keptLines(text, ranges, markersFor) {
   const lines = text.split("\n");
   // The rest after the last line break is a line only if it is not empty.
   if (text.endsWith("\n")) lines.pop();
-  const starts = [0, ...ranges.map(([, end]) => end)];
-  const ends = [...ranges.map(([start]) => start), lines.length];
-  const omitted = starts.map((start, i) => ends[i] - start);
-  const markers = markersFor(
-    omitted.filter((count) => count > 0),
-    text.length,
-  );
-  const kept = omitted.flatMap((count, i) => [
-    ...(count > 0 ? [markers.shift()] : []),
-    ...(i < ranges.length ? lines.slice(...ranges[i]) : []),
+  const all = [...ranges, [lines.length, lines.length]];
+  const gaps = all.map(([start], i) => start - (i === 0 ? 0 : all[i - 1][1]));
+  const isGap = (count) => count > 0;
+  const markers = markersFor(gaps.filter(isGap), text.length).values();
+  const kept = all.flatMap(([from, to], i) => [
+    ...(isGap(gaps[i]) ? [markers.next().value] : []),
+    ...lines.slice(from, to),
   ]);
   return kept.join("\n");
 }

@@ -28,16 +28,12 @@ const economy = {
   accepts: (value) => Object.hasOwn(contract.economies, value) || positive.accepts(value),
 };
 
-const isNames = (value) => value === undefined || rules.names.accepts(value);
 const keep = {
   allowed: "false, or an object with files and tools, each an array of strings",
-  accepts: (value) =>
-    value === false ||
-    (record.accepts(value) &&
-      Object.keys(value).every((name) => name === "files" || name === "tools") &&
-      isNames(value.files) &&
-      isNames(value.tools)),
+  accepts: (value) => value === false || (record.accepts(value) && Object.entries(value).every(isKeepList)),
 };
+const isKeepList = ([name, list]) =>
+  (name === "files" || name === "tools") && (list === undefined || rules.names.accepts(list));
 
 const RULES = { ...rules, keep, encoding: encodingName, cache: autoOrRecord, economy };
 

@@ -11,52 +11,46 @@ const {
   arithmetic: ARITHMETIC,
   edit: EDIT,
   markers: MARKERS,
-  positions,
   sizes: SIZES,
 } = require("../contract.js");
 
-const AT = positions(EDIT);
 /** Numbers before the first edit. */
 const HEAD = SIZES.length + ARITHMETIC.length;
 /** Numbers of a range: a text block with head and tail of a cut, lines from and to with why they stay, or a message and zeros. */
 const RANGE_NUMBERS = 3;
 
-/** A plan: its sizes and the schedule's arithmetic by the names of the wire, and its edits, oldest message first. */
-class Plan {
-  #order;
-
-  constructor({ numbers, texts, order, forms, kept }) {
-    Object.assign(this, named(SIZES, numbers, 0));
-    const { verdict, cacheCold, ...rest } = named(ARITHMETIC, numbers, SIZES.length);
+/**
+ * A plan: its sizes and the schedule's arithmetic by the names of the wire, and its edits, oldest message first. `last` are those
+ * of the plan before.
+ */
+function readPlan({ numbers, texts, order }, last) {
+  const { verdict, cacheCold, ...rest } = named(ARITHMETIC, numbers, SIZES.length);
+  const told = { verdict: VERDICTS[verdict], cacheCold: cacheCold === 1, ...rest };
+  return {
+    ...named(SIZES, numbers, 0),
     /** Undefined where the sticky schedule did not decide. */
-    this.arithmetic =
-      verdict === undefined ? undefined : { verdict: VERDICTS[verdict], cacheCold: cacheCold === 1, ...rest };
-    /** Of a dry run, the results that stay whole as the newest state of something: `{ index, name }`. */
-    this.kept = kept;
-    this.edits = readEdits(numbers, texts, forms, this.editCount);
-    /** Positions of the messages that `apply` brought in edited. */
-    this.edited = [];
-    this.#order = order;
-  }
+    arithmetic: verdict === undefined ? undefined : told,
+    edits: readEdits(numbers, texts, last),
+    order,
+  };
+}
 
-  /**
-   * The edited transcript; `messages` itself where nothing is edited. `made` holds what the last answers put in, by position,
-   * as `{ of, copy, text }`, and takes in what is new. `writer` is how the hook writes markers. A message that is new here and not
-   * `isAsRead(index)` stays, for its edit is about other content.
-   */
-  apply(messages, made, writer, isAsRead) {
-    const isMade = (edit) => isWhole(edit) || isMadeOf(messages[edit.index], edit, made, writer, isAsRead);
-    this.edits = this.edits.filter(isMade);
-    this.edited = this.edits.filter((edit) => !isWhole(edit)).map(({ index }) => index);
-    if (this.edits.length === 0) return messages;
-    const sent = messages.slice();
-    for (const { index, action, count } of this.edits) {
-      if (action === "drop") sent.fill(DROPPED, index, index + count);
-    }
-    for (const index of this.edited) sent[index] = made[index].copy;
-    const ordered = this.#order.length === 0 ? sent : this.#order.map((index) => sent[index]);
-    return ordered.filter((message) => message !== DROPPED);
+/**
+ * The request that a plan makes of `list`, and the plan with the edits that were made; the list itself where nothing is edited.
+ * `writer` is how the hook writes markers. A message that is not `isAsRead(index)` stays, for its edit is about other content.
+ */
+function applied(list, plan, writer, isAsRead) {
+  const isMade = (edit) => isWhole(edit) || isMadeOf(list[edit.index], edit, writer, isAsRead);
+  const edits = plan.edits.filter(isMade);
+  const made = { ...plan, edits };
+  if (edits.length === 0) return { plan: made, edited: list };
+  const sent = list.slice();
+  for (const edit of edits) {
+    if (edit.action === "drop") sent.fill(DROPPED, edit.index, edit.index + edit.count);
+    else if (!isWhole(edit)) sent[edit.index] = edit.copy;
   }
+  const ordered = plan.order.length === 0 ? sent : plan.order.map((index) => sent[index]);
+  return { plan: made, edited: ordered.filter((message) => message !== DROPPED) };
 }
 
 /** Stands in a request where a message is left out. */
@@ -71,47 +65,44 @@ function named(names, numbers, from) {
   return Object.fromEntries(names.map((name, i) => [name, numberAt(from + i)]));
 }
 
-function readEdits(numbers, texts, forms, length) {
+function readEdits(numbers, texts, last) {
   const told = texts.values();
   const edits = [];
-  for (let at = HEAD; edits.length < length; ) {
-    // As V8 likes an index: one that came as a float is looked up several times slower.
-    const number = (name) => numbers[at + AT[name]] | 0;
+  for (let at = HEAD; at < numbers.length; ) {
+    // Whole numbers, as V8 likes an index: one that came as a float is looked up several times slower.
+    const known = numbers[at] | 0;
+    at += 1;
+    if (known >= 0) {
+      edits.push(last[known]);
+      continue;
+    }
+    const row = Object.fromEntries(EDIT.map((name, i) => [name, numbers[at + i] | 0]));
     const first = at + EDIT.length;
-    const end = first + number("ranges") * RANGE_NUMBERS;
+    const end = first + row.ranges * RANGE_NUMBERS;
     const ranges = [];
     for (let from = first; from < end; from += RANGE_NUMBERS)
       ranges.push(Array.from(numbers.subarray(from, from + RANGE_NUMBERS)));
-    edits.push({
-      index: number("index"),
-      action: ACTIONS[number("action")],
-      layer: number("layer"),
-      reason: REASONS[number("reason")],
-      tokensSaved: number("tokensSaved"),
-      /** Messages from `index` on that are dropped by one rule; 1 for every other edit. */
-      count: number("count"),
-      images: number("images"),
-      isNew: number("isNew") === 1,
-      /** What a new edit puts in: a whole text, or the handle that a cut names. */
-      text: number("texts") > 0 ? told.next().value : undefined,
-      ranges,
-      form: forms[edits.length],
-    });
+    const [action, reason] = [ACTIONS[row.action], REASONS[row.reason]];
+    // A whole text to put in, or the handle that a cut names.
+    const text = row.hasText === 1 ? told.next().value : undefined;
+    // With the message that it was made of, the edited copy, and the text in that.
+    edits.push({ ...row, action, reason, text, ranges, of: undefined, copy: undefined, written: undefined });
     at = end;
   }
   return edits;
 }
 
-/** Makes the edited message, unless that was made before; whether there is one. */
-function isMadeOf(message, edit, made, writer, isAsRead) {
-  const known = edit.isNew ? undefined : made[edit.index];
-  if (known?.of === message) return true;
+/** cl100k tokens that an edit saves, in the unit of the plan's sizes. */
+const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
+
+/** Makes the edited copy of a message, unless the edit holds it; whether there is one. */
+function isMadeOf(message, edit, writer, isAsRead) {
+  if (edit.of === message) return true;
   if (!isAsRead(edit.index)) return false;
-  const text = known?.text ?? textPutIn(message, edit, writer);
-  const content = contentOf(message, edit, text, writer.language);
-  const copy = content === message.content ? message : withContent(message, content);
-  made[edit.index] = { of: message, copy, text };
-  edit.isNew = false;
+  edit.written ??= textPutIn(message, edit, writer);
+  const content = contentOf(message, edit, edit.written, writer.language);
+  edit.copy = content === message.content ? message : withContent(message, content);
+  edit.of = message;
   return true;
 }
 
@@ -126,7 +117,12 @@ function contentOf({ role, content }, { action, ranges, images }, text, language
   let left = content;
   if (action === "summarize" || action === "keepLines") left = withText(content, text);
   if (action === "stripThinking") left = content.filter((block) => !isThinking(block));
-  if (action === "truncate") left = withCuts(content, ranges, marker);
+  if (action === "truncate") {
+    left = withTexts(content, (whole, at) => {
+      const cut = ranges.find(([of]) => of === at);
+      return cut === undefined ? whole : cutText(whole, cut, marker);
+    });
+  }
   if (role === "assistant") left = withoutRepeatedCalls(left);
   return images > 0 ? withoutImages(left, images, MARKERS[language].image.join("")) : left;
 }
@@ -138,14 +134,21 @@ function withContent(message, content) {
   return prototype === Object.prototype ? copy : Object.setPrototypeOf(copy, prototype);
 }
 
-/** `text` in place of all text blocks, where the first one stood; everything else stays. */
-function withText(content, text) {
-  if (typeof content === "string") return text;
-  const isText = (block) => block?.type === "text";
-  const first = content.findIndex(isText);
-  const kept = content.filter((block, at) => at === first || !isText(block));
-  return kept.map((block) => (isText(block) ? { ...block, text } : block));
+/** Content in which each text is what `write(text, position)` makes of it; a block without one goes. */
+function withTexts(content, write) {
+  if (typeof content === "string") return write(content, 0);
+  let at = -1;
+  return content.flatMap((block) => {
+    if (block?.type !== "text") return [block];
+    at += 1;
+    const text = write(block.text, at);
+    if (text === block.text) return [block];
+    return text === undefined ? [] : [{ ...block, text }];
+  });
 }
+
+/** `text` in place of all text blocks, where the first one stood; everything else stays. */
+const withText = (content, text) => withTexts(content, (_, at) => (at === 0 ? text : undefined));
 
 /** Of two calls with one id the first. */
 function withoutRepeatedCalls(content) {
@@ -166,17 +169,6 @@ function withoutImages(content, count, marker) {
   });
 }
 
-function withCuts(content, cuts, markerOf) {
-  if (typeof content === "string") return cuts.length > 0 ? cutText(content, cuts[0], markerOf) : content;
-  let textBlock = -1;
-  return content.map((block) => {
-    if (block?.type !== "text") return block;
-    textBlock += 1;
-    const cut = cuts.find(([of]) => of === textBlock);
-    return cut === undefined ? block : { ...block, text: cutText(block.text, cut, markerOf) };
-  });
-}
-
 /** Head and tail around the marker for what is left out. */
 function cutText(text, [, head, tail], markerOf) {
   return text.slice(0, head) + markerOf(text.length - head - tail) + text.slice(text.length - tail);
@@ -186,4 +178,4 @@ function isThinking(block) {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-module.exports = { Plan, isThinking, withContent, withText };
+module.exports = { applied, isThinking, readPlan, tokensSaved, withContent, withText };

@@ -26,18 +26,10 @@ const ROLES = {
 
 const BLOCKS = positions(contract.blocks);
 
-/** The fields of the wire that begin so, by their names where they are read: `costInput` is `cost.input`. */
-const fieldsOf = (prefix) =>
-  contract.usage
-    .filter((name) => name.startsWith(prefix))
-    .map((name) => name[prefix.length].toLowerCase() + name.slice(prefix.length + 1));
-const COSTS = fieldsOf("cost");
-const REFUSAL = fieldsOf("refused");
-const USAGE = contract.usage.slice(0, -COSTS.length - REFUSAL.length);
-
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
 
+const NO_REFUSAL = { prompt: Number.NaN };
 /** The flags of a message, in one number. */
 const SENT = 1;
 const PROTECTED = 2;
@@ -88,16 +80,13 @@ class Batch {
 
   #addAssistant({ usage, api, provider, model, content, stopReason, errorMessage }) {
     const refusal = stopReason === "error" ? readRefusal(errorMessage) : undefined;
-    this.#addNumbers(USAGE, usage);
-    this.#addNumbers(COSTS, usage?.cost);
+    const { input, cacheRead, cacheWrite, cacheWrite1h, cost } = usage ?? {};
     // A prompt of 0 is one that the refusal does not name.
-    this.#addNumbers(REFUSAL, refusal && { ...refusal, prompt: refusal.prompt ?? 0 });
-    this.#rows.push(hasTextId(content) ? 1 : 0);
+    const { prompt = 0, limit, output, excess } = refusal ?? NO_REFUSAL;
+    // In the order of `usage` in contract.json.
+    const used = [input, cacheRead, cacheWrite, cacheWrite1h, cost?.input, cost?.cacheRead, cost?.cacheWrite];
+    this.#rows.push(...[...used, prompt, limit, output, excess].map(number), hasTextId(content) ? 1 : 0);
     this.#addStrings(api, provider, model);
-  }
-
-  #addNumbers(names, record) {
-    for (const name of names) this.#rows.push(number(record?.[name]));
   }
 
   #addToolResult(message, marker) {

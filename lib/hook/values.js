@@ -41,9 +41,7 @@ function valuesOf(message) {
 /** True if the host changed a message in place since these values were read from it. NaN is what a host may compute. */
 function isStale(values, message) {
   const now = valuesOf(message);
-  if (now.length !== values.length) return true;
-  for (let i = 0; i < now.length; i += 1) if (!Object.is(values[i], now[i])) return true;
-  return false;
+  return now.length !== values.length || now.some((value, i) => !Object.is(value, values[i]));
 }
 
 /** Deeper than this nothing is compared: the message is read. */
@@ -98,7 +96,7 @@ function isSameMessage(known, message) {
 /**
  * The beginning that two lists share behind their opening system messages, which agents share and hosts renew: the number of
  * messages that are the same objects, of those with copies, and where the latter end in the known list. `kept` counts from the
- * first message on, system ones too. `isCopied` if any of all these is a copy.
+ * first message on, system ones too.
  */
 function sharedBeginning(known, list) {
   const [from, first] = [openingSystems(known), openingSystems(list)];
@@ -106,13 +104,10 @@ function sharedBeginning(known, list) {
   while (first + own < list.length && Object.is(known[from + own], list[first + own])) own += 1;
   let count = own;
   while (isSameMessage(known[from + count], list[first + count])) count += 1;
-  let [kept, isCopied] = [0, count > own];
-  while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) {
-    isCopied ||= !Object.is(known[kept], list[kept]);
-    kept += 1;
-  }
+  let kept = 0;
+  while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) kept += 1;
   if (kept === from && kept === first) kept += count;
-  return { own, count, knownEnd: from + count, kept, isCopied };
+  return { own, count, knownEnd: from + count, kept };
 }
 
 /** New messages of a list that are looked for among all known ones by value: a list may begin with a few of them. */

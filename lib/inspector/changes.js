@@ -2,12 +2,16 @@
 // stretches of calls. Holds sizes and weak references, no message and no text.
 "use strict";
 
-const { keptOf } = require("../hook/events.js");
+const { editsByMessage, keptOf } = require("../hook/events.js");
 
 /** The edits of a plan by message, each with its message's number. A move changes no message. */
-function editsIn({ edits }, numbers) {
-  const changing = edits.filter(({ action }) => action !== "moveAfter");
-  return changing.map((edit) => ({ ...edit, message: numbers[edit.index], kept: keptOf(edit) }));
+function editsIn(plan, numbers, tokens) {
+  const changing = editsByMessage(plan, tokens).filter(({ action }) => action !== "moveAfter");
+  return changing.map((edit) => {
+    // An edit itself holds the message that it was made of.
+    const { index, action, ranges, reason, tokensSaved } = edit;
+    return { message: numbers[index], action, ranges, reason, tokensSaved, kept: keptOf(edit) };
+  });
 }
 
 class ChangeLog {

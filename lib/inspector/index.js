@@ -43,8 +43,7 @@ function createInspector(options) {
 function watchedHook(given, log) {
   const hook = new WatchedHook("createTransformContext", given);
   hook.log = log;
-  // True asks for a reason per message.
-  return (messages, signal) => hook.transform(messages, signal, true);
+  return (messages, signal) => hook.transform(messages, signal);
 }
 
 class WatchedHook extends Hook {

@@ -44,7 +44,8 @@ class CallLog {
   called({ list, edited, plan, contextWindow, conversation }) {
     if (this.#past.length > MAX_MESSAGES || this.#log.changes.length > MAX_CHANGES) this.#beginAnew();
     const firstNew = this.#past.length;
-    const numbers = this.#past.enter(conversation.known, conversation.tokens());
+    const tokens = conversation.tokens();
+    const numbers = this.#past.enter(conversation.known, tokens);
     // A host that does not report answers hands them in with the next call.
     const answer = list.find((message, i) => numbers[i] >= firstNew && isReported(message));
     if (answer !== undefined) this.answered(answer);
@@ -61,9 +62,9 @@ class CallLog {
       messagesBefore: list.length,
       messagesAfter: edited.length,
     });
-    this.#log.watch(this.#calls.length, editsIn(plan, numbers));
+    this.#log.watch(this.#calls.length, editsIn(plan, numbers, tokens));
     this.#sent.clear();
-    for (const index of plan.edited) this.#sent.set(numbers[index], conversation.editAt(index).copy);
+    for (const { index, copy } of plan.edits) if (copy !== undefined) this.#sent.set(numbers[index], copy);
   }
 
   /** Adds a call that failed: its messages were sent as they came. */

@@ -2,12 +2,13 @@
 "use strict";
 
 const contract = require("../contract.js");
-const { LAYERS, afterOf, keptOf, scheduleOf } = require("../hook/events.js");
+const { LAYERS, afterOf, editsByMessage, keptOf, scheduleOf } = require("../hook/events.js");
 const { Hook } = require("../hook/hook.js");
 
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
-  const { plan } = await new Hook("explain", options).run(messages, undefined, true);
+  const { plan, conversation } = await new Hook("explain", options).run(messages);
+  const { forms, kept } = conversation.explanation();
   const { verdict, ...arithmetic } = plan.arithmetic ?? NO_ARITHMETIC;
   return {
     tokensBefore: plan.tokensBefore,
@@ -15,8 +16,8 @@ async function explain(messages, options) {
     thresholdTokens: plan.threshold,
     scale: plan.scale,
     schedule: { ...scheduleOf(plan), ...arithmetic },
-    kept: plan.kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
-    edits: plan.edits.map((edit) => ({
+    kept: kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
+    edits: editsByMessage(plan, conversation.tokens()).map((edit) => ({
       index: edit.index,
       // A repair drops what no layer asked for; it is listed with the window's drops.
       layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,
@@ -26,7 +27,7 @@ async function explain(messages, options) {
         kept: keptOf(edit),
       }),
       ...(edit.images > 0 && { images: edit.images }),
-      ...(edit.form && { form: edit.form }),
+      ...(forms[edit.index] && { form: forms[edit.index] }),
       ...afterOf(edit),
       reason: edit.reason,
       tokensSaved: edit.tokensSaved,

@@ -4,7 +4,7 @@
 //! A call says where each message stood, and asks for a plan, which reads what is new; of many messages the earlier ones are read
 //! ahead. The caller makes one call at a time.
 
-use std::mem::{replace, take};
+use std::mem::take;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Array, Float64ArraySlice, Int32ArraySlice};
@@ -17,10 +17,10 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::options::Options;
 use super::read::Batch;
-use super::wire::{Answer, Last, answer};
+use super::wire::{Answer, answer, edits_of, form_of};
 use crate::cancel::Cancel;
 use crate::context::decide::economy::Prices;
-use crate::context::decide::{self, Decision, Mode, Terms};
+use crate::context::decide::{self, Mode, Terms};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
 use crate::context::request::layers::Limits;
@@ -53,8 +53,8 @@ pub struct Conversation {
 struct State {
     /// Shared with a fork until either of them is planned: it is copied on a worker.
     conversation: Arc<decide::Conversation>,
-    /// Facts that were read ahead, by their position among the new messages of the next call.
-    ahead: Vec<Option<Arc<Message>>>,
+    /// Facts of the first new messages of the next call that were read ahead.
+    ahead: Vec<Arc<Message>>,
     /// The last request, if there was one.
     sent: Option<Request>,
     /// The request before it, which is the last one again if that is withdrawn.
@@ -64,6 +64,7 @@ struct State {
 /// A request beside the list as it is now.
 #[derive(Clone)]
 struct Request {
+    /// As JavaScript has them.
     edits: Arc<[Edit]>,
     /// Number of its messages that the list still begins with.
     kept: usize,
@@ -88,7 +89,7 @@ pub struct Change<'a> {
     pub positions: Int32ArraySlice<'a>,
 }
 
-/// The host's word on its model at a call, and how the plan is wanted.
+/// The host's word on its model at a call.
 #[napi(object)]
 #[derive(Clone)]
 pub struct CallTerms {
@@ -98,18 +99,42 @@ pub struct CallTerms {
     pub overhead_tokens: Option<f64>,
     /// Tokens above which batches act.
     pub max_prompt_tokens: Option<f64>,
-    /// The cache's prices relative to input, where the host's function names them at this call.
-    pub cache_read: Option<f64>,
-    /// That of writing.
-    pub cache_write: Option<f64>,
-    /// Seconds an entry lives unread; learned where the host does not say.
-    pub ttl_seconds: Option<f64>,
+    /// The cache, where the host's function names it at this call.
+    pub cache: Option<CacheTerms>,
     /// When the host kept the cache warm, in ms.
     pub warmed_at: Option<Vec<f64>>,
     /// When it gave it up, in ms.
     pub cold_at: Option<Vec<f64>>,
-    /// True if messages dropped side by side are an edit each.
-    pub by_message: bool,
+}
+
+/// The cache of a model by the host's word.
+#[napi(object)]
+#[derive(Clone, Copy)]
+pub struct CacheTerms {
+    /// The price of reading relative to input.
+    pub read: f64,
+    /// That of writing.
+    pub write: f64,
+    /// Seconds an entry lives unread; learned where the host does not say.
+    pub ttl_seconds: Option<f64>,
+}
+
+/// What a dry run says of the last plan beside its edits.
+#[napi(object, object_from_js = false)]
+pub struct Explanation {
+    /// The form of the call that each tool result answers; empty where none was read.
+    pub forms: Vec<String>,
+    /// The tool results that stay whole as the newest state of something.
+    pub kept: Vec<KeptState>,
+}
+
+/// A tool result that stays whole.
+#[napi(object, object_from_js = false)]
+pub struct KeptState {
+    /// Its position.
+    pub index: u32,
+    /// The file or tool whose newest state it shows.
+    pub name: String,
 }
 
 #[napi]
@@ -145,26 +170,20 @@ impl Conversation {
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<()>> {
         guarded(|| {
-            if from == 0 {
-                self.state.lock().ahead.clear();
-            }
             let batch = Batch::take(&numbers, &strings)?;
             let (options, state, from) = (self.options.clone(), self.state.clone(), from as usize);
             Ok(blocking(flag, move |cancel| {
                 let read = facts_of(&batch, &options.rules, cancel)?;
                 let ahead = &mut state.lock().ahead;
-                ahead.resize(ahead.len().max(from + read.len()), None);
-                for (place, facts) in ahead.iter_mut().skip(from).zip(read) {
-                    *place = Some(facts);
-                }
+                ahead.truncate(from);
+                ahead.extend(read);
                 Ok(())
             }))
         })
     }
 
     /// Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
-    /// What was not read ahead of the new messages crosses here. `is_told` if the last answer was applied: what it said is not
-    /// said again.
+    /// What was not read ahead of the new messages crosses here.
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,
@@ -172,7 +191,6 @@ impl Conversation {
         numbers: Float64ArraySlice<'_>,
         strings: Array<'_>,
         terms: CallTerms,
-        is_told: bool,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Answer>> {
         guarded(|| {
@@ -184,17 +202,16 @@ impl Conversation {
                 let mut state = state.lock();
                 cancel.check()?;
                 state.take_in(&call, read)?;
-                let limits = options.limits(&call.terms);
-                let lessons = &mut lessons.lock();
                 let conversation = Arc::make_mut(&mut state.conversation);
-                let decision = decide(conversation, &options, &call.terms, limits, lessons);
-                let before = state.sent.take();
-                let last = before.as_ref().map(|before| before.beside(&decision.plan.edits, is_told));
+                let decision = conversation.decide(&call.terms.over(&options), &mut lessons.lock());
+                let (before, edits) = (state.sent.take(), edits_of(&decision.plan));
+                let (told, first_changed) =
+                    before.as_ref().map_or_else(Default::default, |before| before.beside(&edits));
                 let transcript = state.conversation.transcript();
-                let answer = answer(&decision, transcript, &last.unwrap_or_default(), call.terms.by_message);
+                let answer = answer(&decision, &edits, transcript, told, first_changed);
                 let kept = transcript.len();
-                let sent = Request { edits: decision.plan.edits.into(), kept, is_rewritten: false };
-                (state.sent, state.before) = (Some(sent), before);
+                state.sent = Some(Request { edits: edits.into(), kept, is_rewritten: false });
+                state.before = before;
                 Ok(answer)
             }))
         })
@@ -211,15 +228,17 @@ impl Conversation {
         })
     }
 
-    /// Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more.
-    #[napi(ts_return_type = "Promise<void>")]
-    pub fn free(&self) -> Result<Promise<()>> {
+    /// Explains the last plan.
+    #[napi]
+    pub fn explanation(&self) -> Result<Explanation> {
         guarded(|| {
-            let freed = replace(&mut *self.state.lock(), State::new(self.options.schedule));
-            Ok(blocking(None, move |_| {
-                drop(freed);
-                Ok(())
-            }))
+            let conversation = self.state.lock().conversation.clone();
+            let transcript = conversation.transcript();
+            let kept = conversation.kept_states().into_iter();
+            Ok(Explanation {
+                forms: (0..transcript.len()).map(|index| form_of(index, transcript)).collect(),
+                kept: kept.map(|of| KeptState { index: of.index as u32, name: of.name.into() }).collect(),
+            })
         })
     }
 
@@ -234,10 +253,18 @@ impl Conversation {
     }
 }
 
-impl Options {
-    fn limits(&self, terms: &CallTerms) -> Limits {
-        let max_prompt_tokens = terms.max_prompt_tokens.unwrap_or(f64::INFINITY);
-        Limits { context_window: terms.context_window, max_prompt_tokens, ..self.limits.clone() }
+impl CallTerms {
+    /// The settings of the hook with the host's word at this call.
+    fn over(&self, options: &Options) -> Terms {
+        let mut policy = options.policy;
+        if let Some(CacheTerms { read, write, ttl_seconds }) = self.cache {
+            policy.prices = Prices { read, write, ttl_seconds: ttl_seconds.unwrap_or(CACHE_TTL_SECONDS) };
+            (policy.learns_prices, policy.learns_ttl) = (false, ttl_seconds.is_none());
+        }
+        let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
+        let limits =
+            Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };
+        Terms { policy, limits, overhead_tokens: self.overhead_tokens }
     }
 }
 
@@ -253,12 +280,12 @@ impl State {
         let count = positions.iter().filter(|&&position| position < 0).count();
         let mut newer = take(&mut self.ahead);
         newer.truncate(count.saturating_sub(read.len()));
-        let mut newer = newer.into_iter().chain(read.into_iter().map(Some));
+        let mut newer = newer.into_iter().chain(read);
         let conversation = Arc::make_mut(&mut self.conversation);
         let known = conversation.transcript().messages();
         let place = |&position: &i32| match usize::try_from(position) {
             Ok(position) => known.get(position).cloned(),
-            Err(_) => newer.next().flatten(),
+            Err(_) => newer.next(),
         };
         let rest = positions.iter().map(place).collect::<Option<Vec<_>>>();
         let rest = rest.ok_or_else(|| Failure::internal("a message of the list was never read"))?;
@@ -275,14 +302,11 @@ impl State {
 }
 
 impl Request {
-    /// It beside the next request. `is_told` if JavaScript has the texts of its edits.
-    fn beside(&self, next: &[Edit], is_told: bool) -> Last<'_> {
+    /// Its edits that the next request may have too, and the first message that the next one sends otherwise.
+    fn beside(&self, next: &[Edit]) -> (&[Edit], Option<usize>) {
         let edited = first_difference(&self.edits, next).filter(|&at| at < self.kept);
-        let told = self.edits.partition_point(|edit| is_told && edit.index < self.kept);
-        Last {
-            told: self.edits.get(..told).unwrap_or_default(),
-            first_changed: edited.or(self.is_rewritten.then_some(self.kept)),
-        }
+        let told = self.edits.partition_point(|edit| edit.index < self.kept);
+        (self.edits.get(..told).unwrap_or_default(), edited.or(self.is_rewritten.then_some(self.kept)))
     }
 }
 
@@ -302,23 +326,6 @@ fn first_difference(last: &[Edit], next: &[Edit]) -> Option<usize> {
 fn each_form(edits: &[Edit]) -> impl Iterator<Item = (usize, &Action, u32)> {
     let each = edits.iter().flat_map(|edit| (edit.index..edit.end()).map(move |index| (index, edit)));
     each.map(|(index, edit)| (index, &edit.action, edit.images_out))
-}
-
-/// The layers' decision, where their schedule lets them move.
-fn decide(
-    conversation: &mut decide::Conversation,
-    options: &Options,
-    terms: &CallTerms,
-    limits: Limits,
-    lessons: &mut decide::Lessons,
-) -> Decision {
-    let mut policy = options.policy;
-    if let (Some(read), Some(write)) = (terms.cache_read, terms.cache_write) {
-        let ttl_seconds = terms.ttl_seconds.unwrap_or(CACHE_TTL_SECONDS);
-        policy.prices = Prices { read, write, ttl_seconds };
-        (policy.learns_prices, policy.learns_ttl) = (false, terms.ttl_seconds.is_none());
-    }
-    conversation.decide(&Terms { policy, limits, overhead_tokens: terms.overhead_tokens }, lessons)
 }
 
 /// The facts of what was handed in; equal content that was measured under equal rules is looked up.

@@ -58,16 +58,16 @@ export async function runOf(session, { hook: given, onCall, ...setting }) {
   let last;
   const policy = async (messages) => {
     const call = new Call();
-    const { edited, plan } = await hook.run(messages, call, true);
-    last = { plan, times: call.times() };
+    const { edited, plan, conversation } = await hook.run(messages, call);
+    last = { plan, tokens: conversation.tokens(), times: call.times() };
     call.end();
     return edited;
   };
   const answered = (played) => {
-    const { plan, times } = last;
+    const { plan, tokens, times } = last;
     // The scale of the provider's tokens is learned as the session goes on.
     const unscaled = (edit) => ({ ...edit, tokensSaved: edit.tokensSaved / plan.scale });
-    log.watch(played.call, editsIn(plan, played.numbers).map(unscaled));
+    log.watch(played.call, editsIn(plan, played.numbers, tokens).map(unscaled));
     const report = { ...reportOf(plan, played), ...times };
     reports.push(report);
     onCall?.(report);
@@ -80,8 +80,8 @@ export async function runOf(session, { hook: given, onCall, ...setting }) {
 function reportOf(plan, { call, numbers, tokensBefore, tokens: tokensAfter }) {
   const savedBy = LAYERS.map(() => 0);
   let dropped = 0;
-  for (const { layer, action, count, tokensSaved } of plan.edits) {
-    savedBy[layer] += tokensSaved;
+  for (const { layer, action, count, cl100kSaved } of plan.edits) {
+    savedBy[layer] += cl100kSaved;
     if (action === "drop") dropped += count;
   }
   const saved = shared(tokensBefore - tokensAfter, savedBy);

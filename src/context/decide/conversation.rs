@@ -10,6 +10,7 @@ use super::fold::Fold;
 use super::rewrite::Rewrite;
 use super::{Decision, Lessons, Mode, Terms};
 use crate::context::facts::transcript::{Message, Transcript};
+use crate::context::request::layers::keep::Kept;
 use crate::fault;
 
 /// A conversation between two calls.
@@ -40,6 +41,12 @@ impl Conversation {
     #[must_use]
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
+    }
+
+    /// The tool results that stay whole as the newest state of something in the last plan.
+    #[must_use]
+    pub fn kept_states(&self) -> Vec<Kept> {
+        self.fold.as_ref().map(|fold| fold.kept_states()).unwrap_or_default()
     }
 
     /// Says when the host kept the provider's cache warm, and when it gave it up, in ms.

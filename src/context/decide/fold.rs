@@ -19,7 +19,8 @@ use super::verdict::Arithmetic;
 use super::{Mode, Terms};
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Form};
-use crate::context::request::layers::{Limits, Overflow};
+use crate::context::request::layers::keep::{Kept, States};
+use crate::context::request::layers::{Keeping, Limits, Overflow};
 use crate::context::request::plan::{Edit, Plan};
 use crate::context::request::validity::strip_within;
 use crate::tokens::estimate::{Estimate, Size};
@@ -83,6 +84,14 @@ impl Fold {
     #[must_use]
     pub fn last_call(&self) -> Option<&Call> {
         self.pending.as_ref().map(|pending| &pending.call)
+    }
+
+    /// The states that the ladder keeps, or the layers where the host asked for it.
+    #[must_use]
+    pub fn kept_states(&self) -> Vec<Kept> {
+        let is_asked = self.limits.keeping == Keeping::Layers || self.is_reported();
+        let states = || States::in_account(&self.account, &self.limits, self.estimate().scale);
+        is_asked.then(states).unwrap_or_default().kept
     }
 
     /// Takes in what is new in `transcript`. `lessons` say which answers came to calls with another list.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::context::facts::cuts::Cut;
-use crate::context::facts::transcript::{Message, Move, Transcript};
+use crate::context::facts::transcript::{Move, Transcript};
 pub use crate::contract::{Keep, Layer, Reason};
 use crate::tokens::estimate::Size;
 
@@ -121,18 +121,5 @@ impl Plan {
             edit.is_some_and(|edit| edit.action == Action::Drop && index < edit.end())
         };
         transcript.moves().filter(|step| !is_dropped(step.index) && !is_dropped(step.opener)).collect()
-    }
-
-    /// The edits of a plan for `transcript`, one for each message that is dropped.
-    #[must_use]
-    pub fn by_message(&self, transcript: &Transcript) -> Vec<Edit> {
-        let each = self.edits.iter().flat_map(|edit| {
-            (edit.index..edit.end()).map(|index| {
-                let one = transcript.get(index).filter(|_| edit.count > 1);
-                let tokens_saved = one.map_or(edit.tokens_saved, Message::whole_tokens);
-                Edit { index, count: 1, tokens_saved, ..edit.clone() }
-            })
-        });
-        each.collect()
     }
 }

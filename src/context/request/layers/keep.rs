@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use super::{Keeping, Limits};
-use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::Account;
 use crate::context::weights::KEPT_SHARE;
 
@@ -29,52 +28,29 @@ pub struct States {
 }
 
 impl States {
-    /// Finds the states among results given newest first, each with its position, that of its group and of its call in it.
-    /// `tokens` counts a message as the provider does.
-    pub fn of<'a>(
-        results: impl Iterator<Item = (usize, usize, usize)>,
-        message: impl Fn(usize) -> Option<&'a Message>,
-        limits: &Limits,
-        scale: f64,
-    ) -> Self {
+    /// The states of what an account holds. `scale` is of the provider's tokens.
+    pub fn in_account(account: &Account, limits: &Limits, scale: f64) -> Self {
         let mut states = Self::default();
         if limits.keeping == Keeping::Nothing {
             return states;
         }
         let mut known = HashSet::new();
         let mut room = KEPT_SHARE * limits.context_window;
-        for (index, group, call) in results {
-            let (Some(result), Some(opens)) = (message(index), message(group)) else { continue };
-            let Some(state) = opens.traits.targets.get(call).and_then(|of| of.state.as_ref()) else {
+        for &index in account.results().iter().rev() {
+            let Some(row) = account.row(index).filter(|row| row.group != index) else { continue };
+            let Some(opens) = account.message(row.group) else { continue };
+            let Some(state) = opens.traits.targets.get(row.call).and_then(|of| of.state.as_ref()) else {
                 continue;
             };
-            let tokens = scale * (result.tokens + opens.tokens) as f64;
+            let tokens = scale * (row.message.tokens + opens.tokens) as f64;
             if !known.insert(state.key) {
-                states.older.push(group);
+                states.older.push(row.group);
             } else if tokens <= room {
                 room -= tokens;
-                states.kept.push(Kept { index, group, name: state.name.clone() });
+                states.kept.push(Kept { index, group: row.group, name: state.name.clone() });
             }
         }
         states
-    }
-
-    /// The states of a transcript.
-    pub fn in_transcript(transcript: &Transcript, limits: &Limits, scale: f64) -> Self {
-        let results = (0..transcript.len()).rev().filter_map(|index| {
-            let group = transcript.group_start(index);
-            (group != index).then(|| (index, group, transcript.call_position(index)))
-        });
-        Self::of(results, |index| transcript.get(index), limits, scale)
-    }
-
-    /// The states of what an account holds.
-    pub fn in_account(account: &Account, limits: &Limits, scale: f64) -> Self {
-        let results = account.results().iter().rev().filter_map(|&index| {
-            let row = account.row(index).filter(|row| row.group != index)?;
-            Some((index, row.group, row.call))
-        });
-        Self::of(results, |index| account.message(index), limits, scale)
     }
 
     /// The states that the documented layers keep: only where the host asked for it.
