@@ -38,6 +38,8 @@ class Conversation {
     this.#host = host;
     this.encoding = encoding;
     this.language = language;
+    /** Times in a row that its beginning was cut. */
+    this.cuts = 0;
   }
 
   /** Another one that goes on from here. */

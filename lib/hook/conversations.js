@@ -7,8 +7,8 @@ const { isAnswer, isSameMessage, sharedBeginning } = require("./values.js");
 const MOST = 256;
 /** Conversations of a host that hands in copies that are kept, the latest: nobody else holds them. */
 const MOST_COPIED = 8;
-/** Conversations whose beginning was cut that are kept until they are continued: a host may cut its list at each call. */
-const MOST_CUT = 8;
+/** Cuts of the beginning, one after the other, after which a conversation is no longer kept as it was before each. */
+const MOST_CUTS = 2;
 /** Newest messages of a conversation by which a list shows that it goes on from it: a host may take a few away at once. */
 const NEWEST = 8;
 /** Newest messages of a list among which a known one is looked for: more than one call adds. */
@@ -23,13 +23,11 @@ class Conversations {
   #recent = [];
   #heldBy = new WeakMap();
   #held = [];
-  /** Those whose beginning was cut, as long as they were not continued. */
-  #cut = [];
 
   /**
-   * The conversation that `list` continues, itself or by a fork (`isFork`), and what both begin with (`shared`); nothing where the
-   * list begins a new one. A fork is made where the list leaves an answer or the beginning behind (`isCut`): both may go on. `encoding` and `language` are
-   * those of the list.
+   * The conversation that `list` continues, itself or by a fork (`isFork`), what both begin with (`shared`) and how many times in a
+   * row its beginning was cut (`cuts`); nothing where the list begins a new one. A fork is made where the list leaves an answer or
+   * the beginning behind: both may go on. `encoding` and `language` are those of the list.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive();
@@ -37,14 +35,14 @@ class Conversations {
     if (best.count === 0) {
       const cut = nearest(alive, list) ?? this.#compacted(alive, list);
       const isAlike = (one) => one.encoding === encoding && one.language === language;
-      return cut !== undefined && isAlike(cut) ? { conversation: cut, isFork: true, isCut: true } : {};
+      if (cut === undefined || !isAlike(cut)) return {};
+      return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1 };
     }
     const { conversation, target, knownEnd } = best;
     const isFork = leavesAnswer(best, list);
     // Before any answer two lists that begin alike are two conversations.
     const isAnswered = target.slice(0, knownEnd).some(isAnswer);
     if (!isAnswered && (isFork || conversation.encoding !== encoding)) return {};
-    this.#cut = this.#cut.filter((of) => of !== conversation);
     return { conversation, isFork, shared: best };
   }
 
@@ -58,9 +56,8 @@ class Conversations {
   }
 
   /** Keeps the conversation of a call with `list` as the latest, by what `find` said. */
-  keep(conversation, list, { isCut, shared }) {
-    if (isCut) this.#cut.push(conversation);
-    if (this.#cut.length > MOST_CUT) this.forget(this.#cut.shift());
+  keep(conversation, list, { cuts = 0, shared }) {
+    conversation.cuts = cuts;
     const newest = newestIn(list);
     if (newest !== undefined) this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);

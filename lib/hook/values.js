@@ -115,15 +115,20 @@ const MOST_SOUGHT = 8;
 
 /** The position in `known` of each message of `list` from `kept` on, as the same object or a copy; -1 for a new one. */
 function positionsIn(known, list, kept) {
-  const places = new Map();
-  for (let i = known.length - 1; i >= kept; i -= 1) if (known[i] !== undefined) places.set(known[i], i);
-  let [next, sought] = [kept, 0];
-  return Int32Array.from(list.slice(kept), (message) => {
-    let place = places.get(message) ?? -1;
-    if (place < 0 && sought < MOST_SOUGHT) {
-      place = known.findIndex((one, i) => i >= next && isSameMessage(one, message));
+  let [next, sought, places] = [kept, 0, undefined];
+  const search = (message) => {
+    if (sought < MOST_SOUGHT) {
+      const place = known.findIndex((one, i) => i >= next && isSameMessage(one, message));
       sought += Number(place < 0);
+      return place;
     }
+    places ??= new Map(known.map((one, i) => [one, i]).slice(kept));
+    return message === undefined ? -1 : (places.get(message) ?? -1);
+  };
+  return Int32Array.from(list.slice(kept), (message) => {
+    // Most stand behind the one before.
+    const isNext = message !== undefined && Object.is(known[next], message);
+    const place = isNext ? next : search(message);
     if (place >= 0) next = place + 1;
     return place;
   });

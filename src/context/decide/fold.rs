@@ -118,6 +118,7 @@ impl Fold {
                     self.reports.catch_up(&mut self.account, transcript);
                 }
                 self.reports.enter(&self.account, index, (message, assistant), request);
+                self.narrow();
             }
             self.enter(index, message, transcript);
         }
@@ -153,10 +154,7 @@ impl Fold {
         if self.pending.as_ref().is_some_and(|call| call.at <= index) {
             self.withdraw();
         }
-        if message.assistant().is_some() {
-            self.calls += 1;
-            self.narrow();
-        }
+        self.calls += u32::from(message.assistant().is_some());
         self.account.enter(transcript, index);
         self.reports.pass(message);
         let is_shown = message.is_sent && self.account.form(index) != Form::Gone;

@@ -123,7 +123,7 @@ impl Fold {
             layers: self.layers.as_ref().map(|_| Layers::default()),
             policy: self.policy,
             set: self.set.clone(),
-            limits: self.set.clone(),
+            limits: self.limits.clone(),
             reports,
             has_lived: self.has_lived,
             rent: self.rent_after(&rewrite),
