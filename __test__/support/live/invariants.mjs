@@ -24,6 +24,8 @@ const MOST_REFUSED = 2;
 /** The newest results, which stay whole below every limit, and the newest messages, which go behind all others. */
 const NEWEST_RESULTS = 6;
 const NEWEST_MESSAGES = 20;
+/** The size of a cut text is known to within so many tokens. */
+const CUT_ERROR_TOKENS = 5;
 /** A request is the smallest there can be from this share on. */
 const LEAST_SHARE = 0.97;
 
@@ -99,7 +101,8 @@ export class Invariants {
     this.#lastSent = sent;
     if (schedule === "everyCall") return;
     for (const [name, tokens] of now)
-      if (tokens > before.get(name)) yield `regrown: ${name} had ${before.get(name)} tokens, now ${tokens}`;
+      if (tokens > before.get(name) + CUT_ERROR_TOKENS)
+        yield `regrown: ${name} had ${before.get(name)} tokens, now ${tokens}`;
     // Without any report it is the layers, which drop by age alone.
     if (!this.#isTruthful || this.#reports.size === 0) return;
     const older = given.filter(({ role }) => role !== "system").slice(0, -NEWEST_MESSAGES);

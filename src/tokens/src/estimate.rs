@@ -39,24 +39,31 @@ impl Size {
     }
 }
 
-/// A linear estimate of the provider's prompt size.
+/// An estimate of the provider's prompt size: a line with a bend at the newest prompt that is known. What goes is old text, and
+/// need not count as what comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Tokens the provider counts beside the messages.
     pub base: f64,
-    /// Provider tokens per cl100k token.
+    /// Provider tokens per cl100k token that stands there.
     pub scale: f64,
     /// Provider tokens around each message.
     pub frame: f64,
+    /// cl100k tokens of the newest prompt.
+    pub newest: f64,
+    /// Provider tokens per cl100k token beyond it.
+    pub growth: f64,
 }
 
 impl Estimate {
     /// Without usage to learn from: plain cl100k.
-    pub const PLAIN: Self = Self { base: 0.0, scale: 1.0, frame: 0.0 };
+    pub const PLAIN: Self = Self { base: 0.0, scale: 1.0, frame: 0.0, newest: 0.0, growth: 1.0 };
 
     /// Estimated prompt tokens of messages of this size.
     #[must_use]
     pub fn tokens(&self, size: Size) -> f64 {
-        self.base + self.scale * size.cl100k as f64 + self.frame * size.messages as f64
+        let counted = size.cl100k as f64;
+        let come = (counted - self.newest).max(0.0);
+        self.base + self.scale * (counted - come) + self.growth * come + self.frame * size.messages as f64
     }
 }

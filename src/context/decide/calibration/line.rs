@@ -1,0 +1,175 @@
+//! A line through the newest report of a model.
+//!
+//! A prompt has `scale × tokens counted + frame × messages + base` tokens. Text that comes is taken to count as the newest steps
+//! did; a step is the difference between two reports that follow one another. Text that goes is older: it is taken to count as
+//! all that stands between the smallest known prompt and the newest.
+
+use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
+
+/// Providers count between 0.7 and 3 tokens for one of cl100k; a little room on both sides.
+const SCALES: std::ops::RangeInclusive<f64> = 0.6..=3.5;
+/// Tokens that providers count around a message: 3 to 6 are documented, templates that spell their marks out reach 20.
+const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
+/// Most that a provider counts beside the messages, for prompt and tools: agents send 10 000 to 50 000. In tokens.
+const MOST_BESIDE: f64 = 100_000.0;
+/// Weight of what is known before any report, in cl100k tokens of learned text, and for the frame in messages per such token.
+const PRIOR_WEIGHT: f64 = 500.0;
+const FRAME_WEIGHT: f64 = 0.02;
+/// Most that one step weighs, in cl100k tokens: a change of the prompt beside it must not decide.
+const MOST_WEIGHT: f64 = 4000.0;
+/// Reports of one model that count, the newest: a conversation's kind of text changes.
+const REPORTS: usize = 32;
+/// A report that no new text explains is doubted until the next one agrees, if it is off by more than this share of the prompt and
+/// these tokens.
+const DOUBTED_SHARE: f64 = 0.05;
+const DOUBTED_TOKENS: f64 = 1000.0;
+
+/// A reported prompt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    /// The provider's count.
+    pub(super) tokens: f64,
+    /// What was sent.
+    pub(super) size: Size,
+}
+
+/// The difference between two reports.
+struct Step {
+    tokens: f64,
+    counted: f64,
+    messages: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// The scale before any step.
+    prior: f64,
+    /// The newest is the last.
+    reports: Vec<Report>,
+    doubted: Option<Report>,
+    /// Through the newest report.
+    pub(super) estimate: Estimate,
+}
+
+impl Report {
+    fn counted(&self) -> f64 {
+        self.size.cl100k as f64
+    }
+
+    fn without_frames(&self, frame: f64) -> f64 {
+        self.tokens - frame * self.size.messages as f64
+    }
+
+    /// False if no provider counts so.
+    pub(super) fn is_possible(&self) -> bool {
+        let (tokens, counted) = (self.without_frames(MESSAGE_FRAME_TOKENS), self.counted());
+        (SCALES.start() * counted..=SCALES.end() * counted + MOST_BESIDE).contains(&tokens)
+    }
+
+    fn since(&self, before: &Self) -> Step {
+        Step {
+            tokens: self.tokens - before.tokens,
+            counted: self.counted() - before.counted(),
+            messages: self.size.messages as f64 - before.size.messages as f64,
+        }
+    }
+}
+
+impl Line {
+    /// A line through one report. `scale` is what is known of the model; `beside` is what is known to stand beside the messages, in
+    /// cl100k tokens.
+    pub(super) fn new(first: Report, beside: Option<f64>, scale: f64) -> Self {
+        // The less text there is beside what is known to stand there, the less the two tell of the scale.
+        let told = beside.map_or(scale, |beside| {
+            let all = (first.counted() + beside).max(1.0);
+            let known = first.without_frames(MESSAGE_FRAME_TOKENS) / all;
+            scale + first.counted() / all * (known - scale)
+        });
+        let prior = told.clamp(*SCALES.start(), *SCALES.end());
+        let mut line = Self { prior, reports: vec![first], doubted: None, estimate: Estimate::PLAIN };
+        line.fit();
+        line
+    }
+
+    /// Number of reports that the line rests on.
+    pub(super) fn reports(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// Takes in the next report. One that is far off is doubted, unless it is `certain`, until the next one agrees.
+    pub(super) fn take(&mut self, next: Report, is_certain: bool) {
+        let Some(newest) = self.reports.last() else { return };
+        if !self.agree(newest, &next) {
+            let is_borne_out = self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
+            if !is_certain && !is_borne_out {
+                self.doubted = Some(next);
+                return;
+            }
+            // What stands beside the messages is another than before.
+            let off = self.off(newest, &next);
+            self.reports.iter_mut().for_each(|report| report.tokens += off);
+        }
+        self.doubted = None;
+        self.reports.push(next);
+        self.reports.drain(..self.reports.len().saturating_sub(REPORTS));
+        self.fit();
+    }
+
+    /// Tokens by which the line misses the report `next` if it goes through the report `known`.
+    fn off(&self, known: &Report, next: &Report) -> f64 {
+        let tokens = |report: &Report| report.tokens - self.estimate.tokens(report.size);
+        tokens(next) - tokens(known)
+    }
+
+    /// The same for the newest report.
+    pub(super) fn miss(&self, next: &Report) -> f64 {
+        (next.tokens - self.estimate.tokens(next.size)).abs()
+    }
+
+    /// True if `next` is near the line through `known`, or new text may have made the difference.
+    fn agree(&self, known: &Report, next: &Report) -> bool {
+        let near = DOUBTED_SHARE * known.tokens.max(next.tokens) + DOUBTED_TOKENS;
+        let step = next.since(known);
+        self.off(known, next).abs() <= near || SCALES.contains(&(step.tokens / step.counted))
+    }
+
+    fn fit(&mut self) {
+        let Some((newest, before)) = self.reports.split_last() else { return };
+        let steps: Vec<Step> =
+            before.iter().zip(self.reports.iter().skip(1)).map(|(one, next)| next.since(one)).collect();
+        let growth_with = |frame: f64| {
+            let scales = steps.iter().map(|step| {
+                ((step.tokens - frame * step.messages) / step.counted, step.counted.abs().min(MOST_WEIGHT))
+            });
+            median((self.prior, PRIOR_WEIGHT), scales.filter(|(scale, _)| SCALES.contains(scale)))
+        };
+        let growth = growth_with(MESSAGE_FRAME_TOKENS);
+        // Short messages tell of the frame, long ones of the scale.
+        let frames = steps.iter().filter(|step| step.messages.abs() > 0.0).map(|step| {
+            let frame = (step.tokens - growth * step.counted) / step.messages;
+            (frame, step.messages.powi(2) / step.counted.abs().max(1.0))
+        });
+        let frame = median((MESSAGE_FRAME_TOKENS, FRAME_WEIGHT), frames);
+        let frame = frame.clamp(*FRAMES.start(), *FRAMES.end());
+        let growth = growth_with(frame);
+        let (tokens, counted) = (newest.without_frames(frame), newest.counted());
+        let smallest = self.reports.iter().rev().min_by_key(|report| report.size.cl100k).unwrap_or(newest);
+        let shown = tokens - smallest.without_frames(frame) + PRIOR_WEIGHT * growth;
+        let scale = shown / (counted - smallest.counted() + PRIOR_WEIGHT);
+        // Never so that less than nothing stands beside the messages.
+        let scale = scale.min(tokens / counted).clamp(*SCALES.start(), *SCALES.end());
+        self.estimate = Estimate { base: tokens - scale * counted, scale, frame, newest: counted, growth };
+    }
+}
+
+/// The weighted median of some values and the one `known` before them.
+fn median(known: (f64, f64), values: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let mut all: Vec<(f64, f64)> = std::iter::once(known).chain(values).collect();
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut left = all.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let middle = all.iter().find(|(_, weight)| {
+        left -= weight;
+        left <= 0.0
+    });
+    middle.map_or(known.0, |(value, _)| *value)
+}
