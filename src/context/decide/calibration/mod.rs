@@ -151,13 +151,12 @@ impl Calibration {
                 let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, f64::INFINITY);
                 self.with_model(&answer.source, learn);
             }
-            Some(_) => {}
             None if answer.usage.prompt_tokens().is_none() => {
                 self.unreported.push((index, sent));
                 forget_all_but(UNREPORTED, &mut self.unreported);
             }
             None if !is_stale => self.report(answer, sent),
-            None => {}
+            _ => {}
         }
     }
 
