@@ -152,7 +152,7 @@ test("what the layers saved adds up to what was sent less, at each call and over
   }
 });
 
-test("every recorded call is played, also before a compaction of pi's or Claude Code's", () => {
+test("every recorded call is played, also before a compaction, and those of sub-agents are counted", () => {
   const compacted = compactedFile(10, 12, 9);
   const { calls } = documentOf(["replay", "-"], compacted);
   // 11 lines of messages before it, of which three were kept beside the summary.
@@ -161,22 +161,16 @@ test("every recorded call is played, also before a compaction of pi's or Claude 
   assert.match(stdout, /^model calls +11$/m);
   assert.match(stdout, /^recorded compactions +1$/m);
 
-  const line = (type, uuid, parentUuid, message, more) => ({ type, uuid, parentUuid, message, ...more });
-  const said = (id) => ({ id, content: [{ type: "text", text: "x" }] });
+  const said = (uuid, more) => ({ type: "assistant", uuid, message: { id: uuid, content: "x" }, ...more });
+  const asked = { type: "user", uuid: "u", parentUuid: null, message: { content: "go" } };
   const claude = [
-    line("user", "u1", null, { content: "go" }),
-    line("assistant", "a1", "u1", said("m1")),
-    line("assistant", "a0", "u1", said("m0"), { isSidechain: true }),
-    line("system", "b", null, undefined, { subtype: "compact_boundary", logicalParentUuid: "a1" }),
-    line("user", "s", "b", { content: "earlier" }, { isCompactSummary: true }),
-    line("user", "u2", "s", { content: "on" }),
-    line("assistant", "a2", "u2", said("m2")),
+    asked,
+    said("a", { parentUuid: "u" }),
+    said("side", { parentUuid: "u", isSidechain: true }),
   ];
-  const text = claude.map((each) => JSON.stringify(each)).join("\n");
-  const replayed = documentOf(["replay", "-"], text);
-  assert.equal(replayed.format, "Claude Code transcript");
-  assert.deepEqual(fieldsOf(replayed.calls, "messagesBefore"), [1, 2]);
-  assert.match(run(["replay", "-"], text).stdout, /^not played +1 call made by sub-agents$/m);
+  const { stdout: told } = run(["replay", "-"], claude.map((line) => JSON.stringify(line)).join("\n"));
+  assert.match(told, /^format +Claude Code transcript, 2 messages, 1 model call$/m);
+  assert.match(told, /^not played +1 call made by sub-agents$/m);
 });
 
 test("the report and the replay are one run: the same calls, sizes and dollars, before compactions too", () => {
