@@ -1,8 +1,6 @@
 //! Splits a shell script into simple commands: words without their quotes, the file that output goes to, and the text of a
 //! here-document.
 
-use std::str::Chars;
-
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
@@ -22,28 +20,10 @@ impl Command {
     }
 }
 
-/// The use of the next word.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Word,
-    Output,
-    /// A file descriptor or the place of errors: of no interest.
-    Aside,
-    /// The end of a here-document; true if tabs before it are left out.
-    Delimiter(bool),
-    HereString,
-}
-
 /// The first `most` commands of a script.
 pub(super) fn commands(script: &str, most: usize) -> Vec<Command> {
-    let mut splitter = Splitter {
-        rest: script.chars(),
-        done: Vec::new(),
-        command: Command::default(),
-        word: None,
-        next: Use::Word,
-        delimiters: Vec::new(),
-    };
+    let (command, done, delimiters) = (Command::default(), Vec::new(), Vec::new());
+    let mut splitter = Splitter { rest: script, done, command, delimiters };
     while splitter.done.len() < most && splitter.step() {}
     splitter.end_command(false);
     splitter.done.truncate(most);
@@ -51,71 +31,97 @@ pub(super) fn commands(script: &str, most: usize) -> Vec<Command> {
 }
 
 struct Splitter<'a> {
-    rest: Chars<'a>,
+    rest: &'a str,
     done: Vec<Command>,
     command: Command,
-    word: Option<String>,
-    next: Use,
-    /// Ends of here-documents that open after this line, each with the number of its command.
+    /// Ends of here-documents that open after this line, each with the number of its command, and true if tabs before lines are
+    /// left out.
     delimiters: Vec<(usize, String, bool)>,
 }
+
+/// Characters between words. Parentheses are as good as spaces: what they hold is read like the rest.
+const BLANKS: [char; 5] = [' ', '\t', '\r', '(', ')'];
 
 impl<'a> Splitter<'a> {
     /// Reads on; false at the end.
     fn step(&mut self) -> bool {
-        let Some(character) = self.rest.next() else { return false };
-        match character {
-            '\\' => self.escape(),
-            '\'' => self.quoted('\''),
-            '"' => self.quoted('"'),
-            '`' if self.skip('\n') => {}
-            '`' => self.quoted('`'),
-            '@' if self.word.is_none() && self.rest.as_str().starts_with(['\'', '"']) => self.here_text(),
-            '$' if self.rest.as_str().starts_with('(') => self.substitution(),
-            '#' if self.word.is_none() => {
-                self.rest = self.rest.as_str().trim_start_matches(|of| of != '\n').chars();
-            }
-            ' ' | '\t' | '\r' | '(' | ')' => self.end_word(),
-            '\n' => {
+        // A break behind a backslash or a backtick ends no line.
+        let is_continued = ["\\\n", "`\n"].iter().any(|joint| self.rest.starts_with(joint));
+        let is_here_text = ["@'", "@\""].iter().any(|start| self.rest.starts_with(start));
+        match self.rest.chars().next() {
+            None => return false,
+            _ if is_continued => _ = self.line(),
+            Some('@') if is_here_text => self.here_text(),
+            Some('#') => self.rest = self.rest.trim_start_matches(|of| of != '\n'),
+            Some('\n') => {
+                self.line();
                 self.end_command(false);
                 self.here_documents();
             }
-            ';' => self.end_command(false),
-            '|' | '&' => {
-                let is_twin = self.skip(character);
-                self.end_command(character == '|' && !is_twin);
+            Some(end @ (';' | '|' | '&')) => {
+                self.skip(end);
+                let is_twin = end != ';' && self.skip(end);
+                self.end_command(end == '|' && !is_twin);
             }
-            '>' => self.output(),
-            '<' => self.input(),
-            other => self.word.get_or_insert_default().push(other),
+            Some('>') => self.output(false),
+            Some('<') => self.input(),
+            Some(blank) if BLANKS.contains(&blank) => _ = self.skip(blank),
+            Some(_) => {
+                let word = self.word();
+                let is_descriptor =
+                    self.rest.starts_with('>') && word.bytes().all(|byte| byte.is_ascii_digit());
+                if is_descriptor { self.output(word != "1") } else { self.command.words.push(word) }
+            }
         }
         true
     }
 
+    /// The next word on this line, without its quotes; empty if there is none.
+    fn word(&mut self) -> String {
+        let mut word = String::new();
+        while let Some(character) = self.rest.chars().next() {
+            match character {
+                '\n' | ';' | '|' | '&' | '>' | '<' => break,
+                blank if BLANKS.contains(&blank) => break,
+                '\\' => self.escape(&mut word),
+                '`' if self.rest.starts_with("`\n") => _ = self.line(),
+                '\'' | '"' | '`' => self.quoted(character, &mut word),
+                '$' if self.rest.starts_with("$(") => self.substitution(&mut word),
+                other => {
+                    self.skip(other);
+                    word.push(other);
+                }
+            }
+        }
+        word
+    }
+
     /// A backslash before a plain character is part of a Windows path.
-    fn escape(&mut self) {
-        let next = self.rest.clone().next();
-        let word = self.word.get_or_insert_default();
-        match next {
+    fn escape(&mut self, word: &mut String) {
+        self.skip('\\');
+        match self.rest.chars().next() {
             Some(plain) if plain.is_alphanumeric() || matches!(plain, '.' | '_' | '-') => word.push('\\'),
             None => word.push('\\'),
             Some(escaped) => {
-                self.rest.next();
+                self.skip(escaped);
                 word.extend((escaped != '\n').then_some(escaped));
             }
         }
     }
 
-    fn quoted(&mut self, quote: char) {
-        let word = self.word.get_or_insert_default();
-        if quote == '`' {
-            word.push('`');
-        }
-        while let Some(character) = self.rest.next().filter(|character| *character != quote) {
-            let escaped = self.rest.clone().next().filter(|_| quote == '"' && character == '\\');
+    fn quoted(&mut self, quote: char, word: &mut String) {
+        self.skip(quote);
+        word.extend((quote == '`').then_some(quote));
+        while let Some(character) = self.rest.chars().next() {
+            self.skip(character);
+            let escaped = self.rest.chars().next().filter(|_| quote == '"' && character == '\\');
             match escaped {
-                Some('"' | '\\' | '$' | '`') => word.extend(self.rest.next()),
-                Some('\n') => drop(self.rest.next()),
+                _ if character == quote => return,
+                Some(known @ ('"' | '\\' | '$' | '`')) => {
+                    self.skip(known);
+                    word.push(known);
+                }
+                Some('\n') => _ = self.line(),
                 _ => word.push(character),
             }
         }
@@ -123,68 +129,57 @@ impl<'a> Splitter<'a> {
 
     /// PowerShell's `@'`, whose text ends before `'@` at the beginning of a line.
     fn here_text(&mut self) {
-        let end: String = self.rest.next().into_iter().chain(['@']).collect();
+        let end: String = self.rest.chars().skip(1).take(1).chain(['@']).collect();
         self.line();
         let mut text = String::new();
-        while !self.rest.as_str().is_empty() && !self.rest.as_str().starts_with(&end) {
+        while !self.rest.is_empty() && !self.rest.starts_with(&end) {
             text.push_str(self.line());
             text.push('\n');
         }
-        self.rest = self.rest.as_str().strip_prefix(&*end).unwrap_or_default().chars();
+        self.rest = self.rest.strip_prefix(&*end).unwrap_or_default();
         self.command.body = Some(text);
     }
 
     /// `$(…)` stays a part of its word.
-    fn substitution(&mut self) {
-        let word = self.word.get_or_insert_default();
-        word.push('$');
+    fn substitution(&mut self, word: &mut String) {
         let mut depth = 0;
-        for character in self.rest.by_ref() {
-            word.push(character);
-            match character {
-                '(' => depth += 1,
-                ')' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return;
-            }
+        let end = self.rest.char_indices().skip(1).find(|(_, character)| {
+            depth += i32::from(*character == '(') - i32::from(*character == ')');
+            depth == 0
+        });
+        let (part, rest) = self.rest.split_at(end.map_or(self.rest.len(), |(at, _)| at + 1));
+        word.push_str(part);
+        self.rest = rest;
+    }
+
+    /// `>`: the file that output goes to, unless it is a descriptor or the place of errors.
+    fn output(&mut self, is_aside: bool) {
+        let behind = self.rest.trim_start_matches('>');
+        self.rest = behind.strip_prefix('|').unwrap_or(behind);
+        let is_aside = self.skip('&') || is_aside;
+        self.rest = self.rest.trim_start_matches(BLANKS);
+        let target = self.word();
+        if !is_aside && !target.is_empty() {
+            self.command.target = Some(target);
         }
     }
 
-    fn output(&mut self) {
-        let descriptor = self.word.take_if(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
-        self.end_word();
-        self.skip('>');
-        self.skip('|');
-        let is_aside = descriptor.is_some_and(|of| of != "1") || self.skip('&');
-        self.next = if is_aside { Use::Aside } else { Use::Output };
-    }
-
     fn input(&mut self) {
-        self.end_word();
+        self.skip('<');
         if !self.skip('<') {
             return;
         }
         let is_string = self.skip('<');
         let has_tabs = !is_string && self.skip('-');
-        self.next = if is_string { Use::HereString } else { Use::Delimiter(has_tabs) };
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        match std::mem::replace(&mut self.next, Use::Word) {
-            Use::Word => self.command.words.push(word),
-            Use::Output => self.command.target = Some(word),
-            Use::Aside => {}
-            Use::Delimiter(has_tabs) => self.delimiters.push((self.done.len(), word, has_tabs)),
-            Use::HereString => self.command.body = Some(word),
+        self.rest = self.rest.trim_start_matches(BLANKS);
+        match self.word() {
+            word if word.is_empty() => {}
+            word if is_string => self.command.body = Some(word),
+            word => self.delimiters.push((self.done.len(), word, has_tabs)),
         }
     }
 
     fn end_command(&mut self, pipes: bool) {
-        self.end_word();
-        self.next = Use::Word;
         let has_document = self.delimiters.iter().any(|(at, ..)| *at == self.done.len());
         let command = std::mem::take(&mut self.command);
         if !command.is_empty() || has_document {
@@ -196,7 +191,7 @@ impl<'a> Splitter<'a> {
     fn here_documents(&mut self) {
         for (at, delimiter, has_tabs) in std::mem::take(&mut self.delimiters) {
             let mut body = String::new();
-            while !self.rest.as_str().is_empty() {
+            while !self.rest.is_empty() {
                 let line = self.line();
                 let bare = if has_tabs { line.trim_start_matches('\t') } else { line };
                 if bare.trim_end_matches('\r') == delimiter {
@@ -213,16 +208,15 @@ impl<'a> Splitter<'a> {
 
     /// The rest of the line, without its break, which is passed by.
     fn line(&mut self) -> &'a str {
-        let rest = self.rest.as_str();
-        let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
-        self.rest = rest.chars();
+        let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+        self.rest = rest;
         line
     }
 
     /// Passes by the next character if it is this one.
     fn skip(&mut self, character: char) -> bool {
-        let rest = self.rest.as_str().strip_prefix(character);
-        self.rest = rest.map_or_else(|| self.rest.clone(), str::chars);
+        let rest = self.rest.strip_prefix(character);
+        self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 }

@@ -78,6 +78,8 @@ read | {"path": "src/a.rs:10-40"}
 exec | {"input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));"}
 powershell | {"command": "(Get-Content -Path 'src\\a.rs')[9..39]"}
 bash | {"command": "tail -20 src/a.rs"}
+bash | {"command": "cat src/a.rs 2>&1 | head -n 10"}
+bash | {"command": "grep -n \\\n  main src/a.rs"}
 Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mode": "content"}
 bash | {"command": "rg -n 'fn main' src/a.rs"}
 bash | {"command": "grep -e main src/a.rs"}
