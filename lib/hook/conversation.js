@@ -40,6 +40,8 @@ class Conversation {
     this.language = language;
     /** Times in a row that its beginning was cut. */
     this.cuts = 0;
+    /** `{ bill, open }`: what its calls cost, and the last one while it is not answered. */
+    this.billed = {};
   }
 
   /** Another one that goes on from here. */

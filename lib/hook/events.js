@@ -67,11 +67,9 @@ class Reporter {
     return event;
   }
 
-  /** Tells of what would be so at every call, and alike. */
-  #emitOnce(what, event) {
-    if (this.#said.has(what)) return;
-    this.#said.add(what);
-    this.emit(event);
+  /** True when this is to be told for the first time: it would be so at every call. */
+  #isFirst(what) {
+    return this.#said.size < this.#said.add(what).size;
   }
 
   /** Reports a failure; returns the event. A missing addon fails every call, and is told once. */
@@ -80,8 +78,7 @@ class Reporter {
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
     const event = { type: "failed", code, message: FAILURES[code] };
     if (code !== "ERR_NATIVE_UNAVAILABLE") this.emit(event);
-    else if (!this.#said.has(code)) this.warn(event);
-    this.#said.add(code);
+    else if (this.#isFirst(code)) this.warn(event);
     return event;
   }
 
@@ -93,12 +90,12 @@ class Reporter {
 
   windowUnknown(contextWindow, cause) {
     const message = `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`;
-    this.#emitOnce("contextWindow", { type: "contextWindowUnknown", contextWindow, message });
+    if (this.#isFirst("contextWindow")) this.emit({ type: "contextWindowUnknown", contextWindow, message });
   }
 
   optionFailed(option, cause) {
     const message = `option ${option}: the function ${cause}; ${STANDS_IN[option]}`;
-    this.#emitOnce(option, { type: "optionFailed", option, message });
+    if (this.#isFirst(option)) this.emit({ type: "optionFailed", option, message });
   }
 
   /** The plan's events, edit by edit. */

@@ -25,19 +25,14 @@ function isForeignBlock(block) {
   return BLOCKS.has(block?.type) || (typeof block === "object" && block?.functionCall !== undefined);
 }
 
-class UnknownShapeError extends TypeError {
-  code = "ERR_UNKNOWN_SHAPE";
-
-  constructor(mark) {
-    super(`a message has ${mark}: the list is not pi's`);
-    this.mark = mark;
-  }
-}
-
-/** Throws an `UnknownShapeError` for a message of another shape. */
+/** Throws for a message of another shape. */
 function refuseForeign(message) {
   const mark = foreignMark(message);
-  if (mark !== undefined) throw new UnknownShapeError(mark);
+  if (mark === undefined) return;
+  throw Object.assign(new TypeError(`a message has ${mark}: the list is not pi's`), {
+    code: "ERR_UNKNOWN_SHAPE",
+    mark,
+  });
 }
 
 module.exports = { foreignMark, refuseForeign };

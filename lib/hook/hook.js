@@ -28,8 +28,6 @@ class Hook {
   /** What calls teach for all conversations, by encoding. */
   #lessons = new Map();
   #latestEncoding;
-  /** The bill of each conversation, and its last call while that is not answered. */
-  #bills = new WeakMap();
 
   /** Throws a TypeError that begins with `owner` for an option that is off. */
   constructor(owner, given) {
@@ -169,13 +167,13 @@ class Hook {
     const { cache, warmedAt } = this.options;
     const make = () =>
       new Bill({ ttlSeconds: cache?.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
-    const { bill = make(), open } = this.#bills.get(conversation) ?? {};
+    const { bill = make(), open } = conversation.billed;
     const answer = open && list.slice(open.length).find(isAnswer);
     const sent = sentBy(plan);
     // A call that was made again departs from the last request where either did.
     const isAgain = open !== undefined && answer === undefined && open.sent.firstChanged !== undefined;
     if (isAgain) Object.assign(sent, { firstChanged: open.sent.firstChanged, reason: open.sent.reason });
-    this.#bills.set(conversation, { bill, open: { sent, length: list.length, at: list.at(-1)?.timestamp } });
+    conversation.billed = { bill, open: { sent, length: list.length, at: list.at(-1)?.timestamp } };
     const miss = answer && bill.enter(rowOf(open.sent, answer, open.at)).miss;
     return miss && { cause: miss.cause, tokens: miss.tokens, dollars: miss.dollars };
   }

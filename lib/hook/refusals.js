@@ -23,23 +23,12 @@ const LIMIT_WORDS =
 const PROMPT_WORDS =
   /(?:requested|resulted|contains?|given|received|got|actual|your|has|have|count|current|prompt|input)[^\d]{0,30}$/i;
 
-/** One row of the table, its pattern compiled when it is first needed: `#` stands for a number. */
-class Row {
-  #source;
-  #pattern;
+/** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
+let rows;
 
-  constructor({ pattern, names }) {
-    this.#source = pattern;
-    this.names = names;
-  }
-
-  match(text) {
-    this.#pattern ??= new RegExp(this.#source.replaceAll("#", NUMBER), "i");
-    return this.#pattern.exec(text);
-  }
+function compiled({ pattern, names }) {
+  return { names, pattern: new RegExp(pattern.replaceAll("#", NUMBER), "i") };
 }
-
-const ROWS = contract.refusals.map((row) => new Row(row));
 
 /**
  * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined where it names none;
@@ -48,13 +37,10 @@ const ROWS = contract.refusals.map((row) => new Row(row));
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
   const text = wordsOf(errorMessage);
-  for (const row of ROWS) {
-    const found = row.match(text);
-    if (found === null) continue;
-    if (row.names === null) return undefined;
-    return row.names[0] === "sizes" ? sizesIn(text) : named(row.names, found.slice(1));
-  }
-  return undefined;
+  rows ??= contract.refusals.map(compiled);
+  const { pattern, names } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
+  if (names === null) return undefined;
+  return names[0] === "sizes" ? sizesIn(text) : named(names, pattern.exec(text).slice(1));
 }
 
 /** The beginning and the end, spaces as one, escapes of nested JSON undone. */
