@@ -48,8 +48,6 @@ pub struct CacheWatch {
     warmed: Arc<[f64]>,
     /// When the host gave the cache up, in ms, oldest first.
     lost: Arc<[f64]>,
-    /// Calls before this one were taken in with another list.
-    seen_before: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -75,9 +73,8 @@ struct ModelCache {
 }
 
 impl CacheWatch {
-    /// Goes on with a rewritten list, of which the calls before `seen_before` are known.
-    pub fn goes_on(&mut self, seen_before: usize) {
-        self.seen_before = seen_before;
+    /// Goes on with a list that its host rewrote.
+    pub fn rewrite(&mut self) {
         for model in &mut self.models {
             model.is_changed = true;
         }
@@ -112,9 +109,6 @@ impl CacheWatch {
 
     /// Takes in a call.
     pub fn enter(&mut self, call: Answered<'_>) {
-        if call.index < self.seen_before {
-            return;
-        }
         for model in &mut self.models {
             model.is_changed |= call.touched.is_some_and(|touched| touched < model.length);
         }

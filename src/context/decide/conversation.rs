@@ -6,6 +6,7 @@
 use std::mem::replace;
 use std::sync::Arc;
 
+use super::calibration::Known;
 use super::fold::Fold;
 use super::rewrite::Rewrite;
 use super::{Decision, Lessons, Mode, Terms};
@@ -82,13 +83,12 @@ impl Conversation {
         let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
         let newest = newest.map(|of| &of.source);
         let window = terms.limits.context_window;
-        let calibration = &mut fold.reports.calibration;
-        calibration.set_overhead(terms.overhead_tokens);
-        calibration.set_known(lessons.window(newest, window));
-        calibration.stand_in(match self.mode {
-            Mode::Sticky => lessons.estimate(newest),
-            // What every call recomputes does not hang on other conversations.
-            Mode::EveryCall => None,
+        // What every call recomputes does not hang on other conversations.
+        let estimate = lessons.estimate(newest).filter(|_| self.mode == Mode::Sticky);
+        fold.reports.calibration.set_known(Known {
+            overhead_tokens: terms.overhead_tokens,
+            estimate,
+            window: lessons.window(newest, window),
         });
         // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
         fold.play(transcript, lessons);
@@ -97,12 +97,9 @@ impl Conversation {
         let (mut plan, floor, arithmetic) = fold.plan();
         plan.moves = plan.moves_in(transcript);
         let calibration = &fold.reports.calibration;
-        if let Some((source, estimate, reports)) = calibration.line_of_last() {
-            lessons.learn(source, estimate, reports);
-        }
         let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
         let learned = calibration.learned();
-        let is_news = newest.is_some_and(|source| lessons.keep_window(source, window, learned));
+        let is_news = calibration.lesson().is_some_and(|lesson| lessons.learn(lesson, window));
         let limits = fold.limits.clone();
         if let Some(call) = fold.last_call() {
             lessons.called(*call);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::calibration::{LearnedWindow, Sent};
+use super::calibration::{LearnedWindow, Lesson, Sent};
 use crate::context::facts::transcript::{Message, Source, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
@@ -28,14 +28,20 @@ pub struct Call {
     pub estimated: f64,
 }
 
+#[derive(Debug)]
+struct Model {
+    source: Source,
+    estimate: Option<Estimate>,
+    /// The window that refusals taught, and the one that the host said then: a host that says another one than before knows more
+    /// than an old refusal.
+    window: Option<(LearnedWindow, f64)>,
+}
+
 /// The lessons of one hook, in the tokens of one encoding.
 #[derive(Debug, Default)]
 pub struct Lessons {
     /// The one that answered last is the last.
-    models: Vec<(Source, Estimate)>,
-    /// The windows that refusals taught, by model and by the window that the host says: a host that says another one than before
-    /// knows more than an old refusal.
-    windows: Vec<(Source, f64, LearnedWindow)>,
+    models: Vec<Model>,
     /// What was sent in the call of an answer, by its fingerprint.
     answers: FxHashMap<u128, Sent>,
     oldest_first: VecDeque<u128>,
@@ -44,36 +50,39 @@ pub struct Lessons {
 }
 
 impl Lessons {
-    /// The estimate of a model, or before it is known of the one that answered last.
+    /// A model, or before it is known the one that answered last.
+    fn model(&self, source: Option<&Source>) -> Option<&Model> {
+        self.models.iter().rev().find(|model| source.is_none_or(|source| model.source == *source))
+    }
+
+    /// The estimate of a model; of the one that answered last before any answer.
     #[must_use]
     pub fn estimate(&self, source: Option<&Source>) -> Option<Estimate> {
-        let is_of = |(known, _): &&(Source, Estimate)| source.is_none_or(|source| known == source);
-        self.models.iter().rev().find(is_of).map(|(_, estimate)| *estimate)
+        self.model(source)?.estimate
     }
 
-    /// Learns how a model counts, by an estimate that rests on so many reports.
-    pub fn learn(&mut self, source: &Source, estimate: Estimate, reports: usize) {
-        let found = self.models.iter().position(|(known, _)| known == source);
-        let known = found.map(|at| self.models.remove(at).1);
-        let estimate = known.filter(|_| reports < TELLING_REPORTS).unwrap_or(estimate);
-        self.models.push((source.clone(), estimate));
-        self.models.drain(..self.models.len().saturating_sub(MODELS));
-    }
-
-    /// The window of a model, or before it is known of the one that answered last.
+    /// The window that refusals taught of a model where the host says `told`.
     #[must_use]
     pub fn window(&self, source: Option<&Source>, told: f64) -> Option<LearnedWindow> {
-        let source = source.or_else(|| self.models.last().map(|(source, _)| source))?;
-        let mut windows = self.windows.iter();
-        windows.find(|(of, at, _)| of == source && at.total_cmp(&told).is_eq()).map(|(.., window)| *window)
+        let (window, at) = self.model(source)?.window?;
+        at.total_cmp(&told).is_eq().then_some(window)
     }
 
-    /// Keeps the window of a model that refusals taught, until more is accepted. Returns `true` if it is news.
-    pub fn keep_window(&mut self, source: &Source, told: f64, learned: Option<LearnedWindow>) -> bool {
-        let known = self.window(Some(source), told);
-        self.windows.retain(|(of, at, _)| of != source || at.total_cmp(&told).is_ne());
-        self.windows.extend(learned.map(|window| (source.clone(), told, window)));
-        learned.is_some() && learned != known
+    /// Learns from a conversation where the host says the window `told`. Returns `true` if the model's window is news.
+    pub fn learn(&mut self, lesson: Lesson<'_>, told: f64) -> bool {
+        let Lesson { source, line, window } = lesson;
+        let is_news = window.is_some() && window != self.window(Some(source), told);
+        let found = self.models.iter().position(|model| model.source == *source);
+        let known = found.and_then(|at| self.models.remove(at).estimate);
+        let telling = line.filter(|(_, reports)| known.is_none() || *reports >= TELLING_REPORTS);
+        let estimate = telling.map(|(estimate, _)| estimate).or(known);
+        self.models.push(Model {
+            source: source.clone(),
+            estimate,
+            window: window.map(|window| (window, told)),
+        });
+        self.models.drain(..self.models.len().saturating_sub(MODELS));
+        is_news
     }
 
     /// Remembers a call.

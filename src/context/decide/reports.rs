@@ -67,8 +67,7 @@ impl Reports {
         (message, assistant): (&Message, &Assistant),
         request: Request,
     ) {
-        let Request { sent, touched, is_lived, .. } = request;
-        let raw = account.raw();
+        let Request { sent, touched, is_lived, elsewhere } = request;
         let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
         self.watch.enter(Answered {
             index,
@@ -78,18 +77,14 @@ impl Reports {
             reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
             touched,
         });
+        self.is_rewritten |= elsewhere.is_some();
+        // Of a list that was rewritten this process knows what it planned, whatever the times say. Else a recording may have been
+        // made without the hook: after a restart nothing else tells.
+        let is_known = self.is_rewritten && (is_lived || elsewhere.is_some());
+        let edited = elsewhere.map_or(sent, |sent| sent.edited);
+        let sent = Sent { raw: if is_known { edited } else { account.raw() }, edited };
         if message.is_sent || assistant.usage.refused.is_some() {
-            // Of a list that was rewritten this process knows what it planned, whatever the times say.
-            if let Some(sent) = request.elsewhere {
-                self.is_rewritten = true;
-                let sent = Sent { raw: sent.edited, ..sent };
-                self.calibration.observe_elsewhere(index, assistant, sent);
-            } else {
-                let is_known = is_lived && self.is_rewritten;
-                // A recording may have been made without the hook: after a restart nothing else tells.
-                let sent = Sent { raw: if is_known { sent } else { raw }, edited: sent };
-                self.calibration.observe(index, assistant, sent, is_stale && !is_known);
-            }
+            self.calibration.observe(index, assistant, sent, is_stale && !is_known);
         }
     }
 
@@ -104,7 +99,7 @@ impl Reports {
         (self.newest_input_ms, self.summary_ms, self.is_rewritten) = (None, None, true);
         if !rewrite.is_tail {
             self.calibration.rewrite();
-            self.watch.goes_on(rewrite.known);
+            self.watch.rewrite();
         }
     }
 }

@@ -60,7 +60,7 @@ fn an_unchanged_prefix_that_was_not_read_proves_that_they_do_not() {
     let changed = |touched: Option<usize>, is_rewritten: bool| {
         let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
         if is_rewritten {
-            watch.goes_on(0);
+            watch.rewrite();
         }
         enter(&mut watch, "claude-a", Some(120.0), &usage(0.0, 9000.0), touched);
         is_cold_after(&watch, 120.0 + 130.0)
@@ -141,14 +141,6 @@ fn a_model_without_an_answer_yet_is_cold_and_others_keep_their_own_time() {
     assert!(is_cold_after(&watch, 310.0));
     enter(&mut watch, "claude-c", Some(311.0), &failed, None);
     assert!(is_cold_after(&watch, 312.0));
-}
-
-#[test]
-fn calls_of_the_list_before_are_not_taken_in_twice() {
-    let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
-    watch.goes_on(10);
-    enter(&mut watch, "claude-a", Some(900.0), &usage(9000.0, 1.0), None);
-    assert!(is_cold_after(&watch, 301.0), "that was entered before");
 }
 
 fn prices(model: &str, usages: &[Usage]) -> Prices {

@@ -4,6 +4,7 @@
 //! did; a step is the difference between two reports that follow one another. Text that goes is older: it is taken to count as
 //! all that stands between the smallest known prompt and the newest.
 
+use super::PRIOR_SCALE;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
 /// Providers count between 0.7 and 3 tokens for one of cl100k; a little room on both sides.
@@ -76,14 +77,13 @@ impl Report {
 }
 
 impl Line {
-    /// A line through one report. `scale` is what is known of the model; `beside` is what is known to stand beside the messages, in
-    /// cl100k tokens.
-    pub(super) fn new(first: Report, beside: Option<f64>, scale: f64) -> Self {
+    /// A line through one report. `beside` is what is known to stand beside the messages, in cl100k tokens.
+    pub(super) fn new(first: Report, beside: Option<f64>) -> Self {
         // The less text there is beside what is known to stand there, the less the two tell of the scale.
-        let told = beside.map_or(scale, |beside| {
+        let told = beside.map_or(PRIOR_SCALE, |beside| {
             let all = (first.counted() + beside).max(1.0);
             let known = first.without_frames(MESSAGE_FRAME_TOKENS) / all;
-            scale + first.counted() / all * (known - scale)
+            PRIOR_SCALE + first.counted() / all * (known - PRIOR_SCALE)
         });
         let prior = told.clamp(*SCALES.start(), *SCALES.end());
         let mut line = Self { prior, reports: vec![first], doubted: None, estimate: Estimate::PLAIN };
@@ -121,7 +121,7 @@ impl Line {
         tokens(next) - tokens(known)
     }
 
-    /// The same for the newest report.
+    /// The same for the newest report, without sign.
     pub(super) fn miss(&self, next: &Report) -> f64 {
         (next.tokens - self.estimate.tokens(next.size)).abs()
     }

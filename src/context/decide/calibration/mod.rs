@@ -41,24 +41,39 @@ struct Model {
     learned: Learned,
 }
 
+/// What is known of a model from elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// Provider tokens of prompt and tools, as the host says.
+    pub overhead_tokens: Option<f64>,
+    /// The estimate that other conversations of the hook have come to.
+    pub estimate: Option<Estimate>,
+    /// The window that refusals taught them.
+    pub window: Option<LearnedWindow>,
+}
+
+/// What a conversation has learned of the model that answered last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lesson<'a> {
+    /// The model.
+    pub source: &'a Source,
+    /// Its estimate, and the number of reports that this rests on.
+    pub line: Option<(Estimate, usize)>,
+    /// The window that refusals taught.
+    pub window: Option<LearnedWindow>,
+}
+
 /// The lessons of the reports so far.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     is_on: bool,
-    /// Provider tokens beside the messages, as the host says; `None` where it says nothing.
-    overhead_tokens: Option<f64>,
-    /// The estimate that other conversations of the hook have come to.
-    stands_in: Option<Estimate>,
+    known: Known,
     /// True if a prompt of this conversation was reported, be it one that cannot be believed.
     is_reported: bool,
-    /// The scale to begin with, where another than the usual one is known.
-    prior: Option<f64>,
     /// The one that answered last is the last.
     models: Vec<Model>,
     /// Most tokens of the next request, if the last was refused for its length.
     room: Option<f64>,
-    /// The window that another conversation of the hook's learned for this model.
-    known: Option<LearnedWindow>,
     /// Answers without a usable report so far, with what was sent: hosts may write it down later.
     unreported: Vec<(usize, Sent)>,
 }
@@ -70,28 +85,17 @@ impl Calibration {
         Self { is_on, ..Self::default() }
     }
 
-    /// Sets what the host says of its prompt and tools: that stands in for reports until there are some.
-    pub fn set_overhead(&mut self, overhead_tokens: Option<f64>) {
-        self.overhead_tokens = overhead_tokens;
+    /// Sets what is known from elsewhere: it stands in until this conversation has a report of its own.
+    pub fn set_known(&mut self, known: Known) {
+        self.known = known;
     }
 
-    /// Sets the estimate that stands in until this conversation has a report of its own.
-    pub fn stand_in(&mut self, estimate: Option<Estimate>) {
-        self.stands_in = estimate.filter(|_| self.is_on);
-    }
-
-    /// The model that answered last, and its estimate with the number of reports that it rests on.
+    /// What can be told other conversations.
     #[must_use]
-    pub fn line_of_last(&self) -> Option<(&Source, Estimate, usize)> {
+    pub fn lesson(&self) -> Option<Lesson<'_>> {
         let model = self.models.last()?;
-        let line = model.line.as_ref()?;
-        Some((&model.source, line.estimate, line.reports()))
-    }
-
-    /// Takes in the report of a call that was made with another list. The scale that stood in then is known.
-    pub fn observe_elsewhere(&mut self, index: usize, answer: &Assistant, sent: Sent) {
-        self.prior = self.prior.or(self.stands_in.map(|estimate| estimate.growth));
-        self.observe(index, answer, sent, false);
+        let line = model.line.as_ref().map(|line| (line.estimate, line.reports()));
+        Some(Lesson { source: &model.source, line, window: self.learned() })
     }
 
     /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
@@ -109,12 +113,7 @@ impl Calibration {
     #[must_use]
     pub fn learned(&self) -> Option<LearnedWindow> {
         let learned = self.models.last().map_or(Learned::default(), |model| model.learned);
-        learned.window.or(self.known.filter(|known| !learned.exceeds(known)))
-    }
-
-    /// Sets the window that another conversation learned for this model.
-    pub fn set_known(&mut self, known: Option<LearnedWindow>) {
-        self.known = known;
+        learned.window.or(self.known.window.filter(|known| !learned.exceeds(known)))
     }
 
     /// Forgets the windows that refusals taught: the host says another window than before.
@@ -208,13 +207,13 @@ impl Calibration {
     fn take(&mut self, source: &Source, report: Report, is_certain: bool) {
         // Beside the messages the host sends the same to every model.
         let other = self.line().map(|line| line.estimate.base / line.estimate.scale);
-        let told = self.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
+        let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
         let usual = is_certain.then_some(USUAL_BESIDE.min(report.tokens / 16.0));
-        let (beside, scale) = (other.or(told).or(usual), self.prior.unwrap_or(PRIOR_SCALE));
+        let beside = other.or(told).or(usual);
         self.with_model(source, |model| match &mut model.line {
             _ if !report.is_possible() => {}
             Some(line) => line.take(report, is_certain),
-            line => *line = Some(Line::new(report, beside, scale)),
+            line => *line = Some(Line::new(report, beside)),
         });
     }
 
@@ -241,8 +240,9 @@ impl Calibration {
     /// The estimate of the next prompt.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        let standing = self.stands_in.filter(|_| !self.is_reported).unwrap_or(Estimate::PLAIN);
-        let told = Estimate { base: self.overhead_tokens.unwrap_or(standing.base), ..standing };
+        let Known { overhead_tokens, estimate, .. } = self.known;
+        let standing = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);
+        let told = Estimate { base: overhead_tokens.unwrap_or(standing.base), ..standing };
         self.line().map_or(told, |line| line.estimate)
     }
 }
