@@ -193,6 +193,45 @@ test("a conversation with ids like another's keeps its own language", async () =
   assert.ok(sent.includes("lines omitted") && !sent.includes("已省略"));
 });
 
+test("answers that are alike belong to the conversation they stand in", async () => {
+  const told = [];
+  const hookOf = () =>
+    createTransformContext({ ...WINDOW, schedule: "everyCall", onEvent: (event) => told.push(event) });
+  const shared = hookOf();
+  const words = (count, word) => Array.from({ length: count }, (_, i) => `${word} ${i}`).join(" ");
+  const conversation = (what, seen) => {
+    const own = hookOf();
+    const list = [made.user(what), made.answer([made.call("c0")]), made.result("c0", seen)];
+    const call = async (given) => {
+      const sent = await shared(given);
+      assert.deepEqual(await own(given), sent);
+      const [one, other] = told.splice(0).map(({ tokensAfter }) => tokensAfter);
+      assert.equal(one, other, "the same estimate as on a hook of its own");
+      return provided(sent);
+    };
+    return {
+      list,
+      call,
+      goOn: (usage) => list.push(made.answer("It works.", { usage }), made.user("go on")),
+    };
+  };
+  const first = conversation("the first task", words(500, "file"));
+  const second = conversation("a second task", words(515, "line"));
+  for (const { list, call, goOn } of [first, second]) {
+    list[1].usage = await call(list.slice(0, 1));
+    goOn(await call(list.slice()));
+  }
+  await first.call(first.list.slice());
+  // A copy of the second's newest answer stands in the first, nearer to the end than what of the second was seen.
+  second.list[0] = made.user("a second task, put otherwise");
+  await second.call(second.list.slice());
+  // The report of its call fits the call of the first as well: both ended alike, with nearly the same tokens.
+  const usage = await first.call(first.list.slice());
+  second.list[2] = made.result("c0", "[cleared]");
+  second.goOn(usage);
+  await second.call(second.list.slice());
+});
+
 test("a new model that counts far more, with half its prompt cached, is estimated right from the third call on", async () => {
   const tell = ({ input, cacheRead, cacheWrite, ...usage }) => {
     const half = (input + cacheRead + cacheWrite) / 2;
@@ -218,6 +257,11 @@ const ONCE_BROKEN = [5100, 5881, 21186];
 const REPORTS = 3;
 
 const PROVIDER = { base: 500, scale: 1.2 };
+/** The usage that the provider reports of a request. */
+function provided(sent) {
+  const tokens = Math.round(PROVIDER.base + PROVIDER.scale * countTokens(sent));
+  return { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 5 };
+}
 const COPIES = {
   none: (list) => list.slice(),
   copies: (list) => structuredClone(list),
@@ -348,12 +392,13 @@ class Host {
       // Before a report of its own a conversation goes by what the hook knows.
       if (reports > 0 || this.#options.schedule === "everyCall") assert.deepEqual(sent, alone, "as alone");
     }
-    const tokens = Math.round(PROVIDER.base + PROVIDER.scale * countTokens(sent));
+    const usage = provided(sent);
+    const tokens = usage.input + usage.cacheRead;
     const isSaid = this.#events.some(({ type }) => type === "contextOverflow");
     const { tokensAfter } = this.#events.find(({ type }) => type === "transformed");
     const isOver = tokens > this.#options.contextWindow && reports >= REPORTS && !isSaid;
     assert.ok(!isOver, `${tokens} tokens, estimated ${tokensAfter}`);
-    return { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 5 };
+    return usage;
   }
 }
 

@@ -33,7 +33,7 @@ class Conversations {
     const alive = this.#alive();
     const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
-      const cut = nearest(alive, list) ?? this.#compacted(alive, list);
+      const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
       const isAlike = (one) => one.encoding === encoding && one.language === language;
       if (cut === undefined || !isAlike(cut)) return {};
       return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1 };
@@ -62,8 +62,8 @@ class Conversations {
     if (newest !== undefined) this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);
     // Of these the host holds the messages.
-    const isOwn = shared?.own > 0;
-    this.#held = isOwn ? others : [conversation, ...others].slice(0, MOST_COPIED);
+    const isHostsOwn = shared?.own > 0;
+    this.#held = isHostsOwn ? others : [conversation, ...others].slice(0, MOST_COPIED);
     if (this.#recent[0]?.deref() === conversation) return;
     const earlier = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [new WeakRef(conversation), ...earlier].slice(0, MOST);
@@ -112,19 +112,23 @@ function leavesAnswer({ target, knownEnd }, list) {
   return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
 }
 
-/** The conversation whose newest messages stand nearest to the end of `list`: its beginning was cut or compacted. */
-function nearest(conversations, list) {
-  const newer = conversations.map((one) => newerIn(list, one.target));
+/** Tells whether a message of a list is a known one: the same object, or a copy of an answer. */
+const isOwn = (known, message) => known === message;
+const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
+
+/** The conversation whose newest messages, as `is` tells, stand nearest to the end of `list`: its beginning was cut or compacted. */
+function nearest(conversations, list, is) {
+  const newer = conversations.map((one) => newerIn(list, one.target, is));
   const least = Math.min(...newer);
   return Number.isFinite(least) ? conversations[newer.indexOf(least)] : undefined;
 }
 
-/** The number of messages in `list` behind the newest known one: the same object, or a copy of an answer. */
-function newerIn(list, known) {
+/** The number of messages in `list` behind the newest known one. */
+function newerIn(list, known, is) {
   const recent = list.slice(-NEW_MESSAGES);
   for (const one of known.slice(-NEWEST).reverse()) {
-    const at = recent.findLastIndex((message) => isSameMessage(one, message));
-    if (at >= 0 && (recent[at] === one || isAnswer(one))) return recent.length - 1 - at;
+    const at = recent.findLastIndex((message) => is(one, message));
+    if (at >= 0) return recent.length - 1 - at;
   }
   return Number.POSITIVE_INFINITY;
 }

@@ -16,6 +16,8 @@ const ANSWERS: usize = 4096;
 const CALLS: usize = 512;
 /// Reports of a conversation from which on its estimate is the hook's: a line through fewer hangs on its prior.
 const TELLING_REPORTS: usize = 3;
+/// Two calls are alike whose estimates differ by no more than this share.
+const ALIKE: f64 = 0.03;
 
 /// A call that was planned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,6 +106,16 @@ impl Lessons {
         self.call_among(list, at, |_| true)
     }
 
+    /// True if the message at `at` of `list` may answer `call`: no other call is known that its report fits better.
+    #[must_use]
+    pub fn is_answer_to(&self, call: Option<&Call>, list: &Transcript, at: usize) -> bool {
+        let is_like = |other: &Call| {
+            let off = |call: &Call| (call.estimated - other.estimated).abs() <= ALIKE * other.estimated;
+            call.is_some_and(|call| call.last == other.last && off(call))
+        };
+        self.call_before(list, at).is_none_or(is_like)
+    }
+
     /// The same of the calls that `may_be` it. Of several the report tells which: its estimate is the nearest. Without a report it
     /// is the latest.
     fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
@@ -133,5 +145,32 @@ impl Lessons {
         // Branches may send one list in several forms. A call counts last whose list its host edited since.
         let exact = || self.call_among(list, at, |call| call.sent.raw == raw);
         known.or_else(|| exact().or_else(|| self.call_before(list, at)).map(|call| call.sent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::facts::measure::{Raw, RawRole, outline};
+    use crate::context::facts::transcript::Usage;
+
+    #[test]
+    fn of_two_calls_that_are_alike_either_may_be_answered() {
+        let message = |role| Arc::new(outline(&Raw::new(role, Vec::new())));
+        let usage = Usage { input: Some(1010.0), ..Usage::default() };
+        let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+        let list = Transcript::new(vec![message(RawRole::User), message(answer)]);
+        let mut lessons = Lessons::default();
+        let mut called = |estimated| {
+            let last = list.get(0).map(|message| message.identity);
+            let call = Call { last, sent: Sent::default(), estimated };
+            lessons.called(call);
+            call
+        };
+        let [far, own, _nearest] = [2000.0, 1000.0, 1010.0].map(&mut called);
+        let may_answer = |call| lessons.is_answer_to(Some(call), &list, 1);
+        assert_eq!([&far, &own].map(may_answer), [false, true]);
     }
 }

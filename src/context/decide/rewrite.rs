@@ -110,10 +110,7 @@ impl Fold {
     pub(super) fn continued(&self, transcript: &Transcript, mut rewrite: Rewrite, lessons: &Lessons) -> Self {
         let unbound = rewrite.unbound();
         // A host may go back to a list whose call was answered later.
-        let is_to_last = |&at: &usize| {
-            lessons.call_before(transcript, at).is_none_or(|call| self.last_call() == Some(call))
-        };
-        rewrite.answer = rewrite.answer.filter(is_to_last);
+        rewrite.answer = rewrite.answer.filter(|&at| lessons.is_answer_to(self.last_call(), transcript, at));
         let mut reports = self.reports.clone();
         reports.goes_on(&rewrite);
         let is_sticky = self.layers.is_none();
