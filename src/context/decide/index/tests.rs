@@ -59,7 +59,7 @@ impl Session {
 }
 
 fn file(path: &str, change: Option<Change>) -> File {
-    File { path: Path::of(path, None).expect("names a file"), part: 0, change }
+    File { path: Path::of(path, None).expect("names a file"), part: 0, is_searched: false, change }
 }
 
 #[test]

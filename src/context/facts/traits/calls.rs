@@ -104,13 +104,13 @@ fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
             break;
         }
         let is_search = texts_of(fields, &names.pattern).next().is_some();
-        let part = part_of(0, fields.values().filter(|value| is_of_lines(value)).map(Value::to_string));
-        let part = part_of(part, texts_of(fields, &names.pattern));
+        let lines = fields.values().filter(|value| is_of_lines(value));
+        let part = part_of(0, lines.map(Value::to_string));
         let first = files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
             let behind = path.rsplit_once(':').filter(|(_, lines)| is_span(lines));
             let (path, part) = behind.map_or((path, part), |(path, lines)| (path, part_of(part, [lines])));
-            files.push(FileUse { path, part, ..FileUse::default() });
+            files.push(FileUse { path, part, is_searched: is_search, ..FileUse::default() });
         }
         let above = above.and_then(|above| *file_of.get(above)?);
         let at = (files.len() > first).then_some(first).or(above);

@@ -102,8 +102,6 @@ pub(super) struct Program {
     pub(super) files: Operands,
     /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
     pub(super) prints_with: Option<String>,
-    /// True if it prints other lines without it even of a single file.
-    pub(super) edits: bool,
     /// Words before the files, or before the command.
     pub(super) skip: usize,
     /// Options that take a word.
@@ -123,6 +121,8 @@ pub(super) enum Operands {
     /// Its words that are no options.
     #[default]
     Words,
+    /// The same, for a program that finds lines in them.
+    Search,
     /// None: it passes on what is piped into it.
     None,
     /// The part of `revision:path` after the colon, or words after `--`.

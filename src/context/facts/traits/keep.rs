@@ -45,13 +45,14 @@ impl KeepRules {
     }
 
     fn state_of_file(&self, file: &File) -> Option<State> {
-        let File { path, part, change } = file;
+        let File { path, part, is_searched, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
-        // An edit or a move shows too little of the file to be a state.
+        // An edit, a move and a search show too little of the file to be a state.
         let is_shown = change.as_ref().is_none_or(|change| change.old.is_empty() && !change.new.is_empty());
         let part = if change.is_some() { 0 } else { *part };
-        (is_named && is_shown).then(|| State { key: path.whole() ^ part, name: path.name().into() })
+        (is_named && is_shown && !is_searched)
+            .then(|| State { key: path.whole() ^ part, name: path.name().into() })
     }
 }
 
@@ -101,6 +102,7 @@ mod tests {
             ("read", r#"{"path":"api.md"}"#),
             ("edit", r#"{"path":"PLAN.md","oldText":"the first of the steps","newText":"x"}"#),
             ("bash", r#"{"command":"echo AGENTS.md"}"#),
+            ("bash", r#"{"command":"cat AGENTS.md | grep -n step"}"#),
         ] {
             assert_eq!(state(tool, arguments), None, "{tool} {arguments}");
         }

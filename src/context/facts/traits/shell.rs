@@ -101,13 +101,16 @@ impl Reader {
     fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
         let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
-        let reads = |path: &&str| FileUse { path, part, ..FileUse::default() }.file(folder);
+        let is_searched = program.files == Operands::Search;
+        let reads = |path: &&str| FileUse { path, part, is_searched, ..FileUse::default() }.file(folder);
         let files: Vec<File> = match program.files {
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
-            Operands::Words if read.files.is_empty() && command.target.is_some() => {
+            Operands::Words | Operands::Search if read.files.is_empty() && command.target.is_some() => {
                 return self.here(command, None);
             }
-            Operands::Words if read.is_printed => read.files.iter().filter_map(reads).collect(),
+            Operands::Words | Operands::Search if read.is_printed => {
+                read.files.iter().filter_map(reads).collect()
+            }
             Operands::Revision | Operands::Named => read.named.iter().filter_map(reads).collect(),
             Operands::Move => match read.files[..] {
                 [from, _] => written(from, folder, &[]).into_iter().collect(),
@@ -129,11 +132,12 @@ impl Reader {
             }
             _ => Vec::new(),
         };
-        if files.is_empty() && matches!(program.files, Operands::Words | Operands::None) {
+        if files.is_empty() && matches!(program.files, Operands::Words | Operands::Search | Operands::None) {
             // A filter behind a pipe passes on a part of what was read.
             let from = self.files.len().saturating_sub(self.piped);
             for file in self.files.iter_mut().skip(from) {
                 file.part = part_of(file.part, &read.asked);
+                file.is_searched |= is_searched;
             }
         }
         if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
@@ -215,8 +219,9 @@ impl<'a> Operation<'a> {
         }
         of.files.retain(|word| is_path(word));
         // A search in one file prints its lines as they stand.
-        let is_search = !program.edits && of.files.iter().all(|file| looks_like_file(file));
-        of.is_printed = prints || is_search;
+        let is_in_files =
+            program.files == Operands::Search && of.files.iter().all(|file| looks_like_file(file));
+        of.is_printed = prints || is_in_files;
         of
     }
 }

@@ -25,8 +25,10 @@ pub struct Target {
 pub struct File {
     /// The path of the file.
     pub path: Path,
-    /// Hash of the words that name a part of it to read; 0 for the whole file.
+    /// Hash of the words that name lines of it to read; 0 for the whole file.
     pub part: u64,
+    /// True if the call shows what a search finds in it.
+    pub is_searched: bool,
     /// The change that the call makes to it; `None` if it only reads.
     pub change: Option<Change>,
 }
@@ -60,6 +62,7 @@ pub(super) struct FileUse<'a> {
     pub(super) path: &'a str,
     /// The part that the call reads.
     pub(super) part: u64,
+    pub(super) is_searched: bool,
     /// True if the call writes to the file or moves it.
     pub(super) is_changed: bool,
     /// The texts it expects to find.
@@ -72,7 +75,8 @@ impl FileUse<'_> {
     /// The file; its path is relative to `folder`.
     pub(super) fn file(&self, folder: Option<&str>) -> Option<File> {
         let change = self.is_changed.then(|| Change::of(&self.old, &self.new));
-        Some(File { path: Path::of(self.path, folder)?, part: self.part, change })
+        let Self { part, is_searched, .. } = *self;
+        Some(File { path: Path::of(self.path, folder)?, part, is_searched, change })
     }
 }
 

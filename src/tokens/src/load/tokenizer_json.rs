@@ -118,58 +118,48 @@ fn is_nfc(normalizer: &Value, place: &str) -> Result<bool, LoadError> {
 
 /// The patterns that cut text, one after the other.
 fn patterns(pre_tokenizer: &Value) -> Result<Vec<String>, LoadError> {
-    let (mut patterns, mut is_byte_level) = (Vec::new(), false);
     let steps = match kind_of(pre_tokenizer) {
         "Sequence" => list(pre_tokenizer, "pretokenizers"),
         _ => std::slice::from_ref(pre_tokenizer),
     };
+    let (mut patterns, mut is_byte_level) = (Vec::new(), false);
     for (at, step) in steps.iter().enumerate() {
-        let place = || {
-            if steps.len() > 1 {
-                format!("pre_tokenizer.pretokenizers[{at}]")
-            } else {
-                "pre_tokenizer".to_owned()
-            }
-        };
-        let refused = |what: String| Err(LoadError::new(place(), what));
-        match kind_of(step) {
-            _ if is_byte_level => {
-                return refused("stands behind ByteLevel, which must be the last".to_owned());
-            }
-            "ByteLevel" if is_true(step, "add_prefix_space") => {
-                return refused("add_prefix_space is not supported".to_owned());
-            }
-            "ByteLevel" => {
-                is_byte_level = true;
-                if step.get("use_regex").is_none_or(|uses| uses != &Value::Bool(false)) {
-                    patterns.push(GPT2.to_owned());
-                }
-            }
-            "Digits" => patterns
-                .push(if is_true(step, "individual_digits") { r"\p{N}" } else { r"\p{N}+" }.to_owned()),
-            "Split" => {
-                let behavior = step.get("behavior").and_then(Value::as_str).unwrap_or_default();
-                let Some(pattern) =
-                    step.get("pattern").and_then(|pattern| pattern.get("Regex")).and_then(Value::as_str)
-                else {
-                    return refused("Split by anything but a Regex is not supported".to_owned());
-                };
-                // An inverted pattern that removes takes nothing away: all text matches those that say so.
-                let is_isolated = behavior == "Isolated" || behavior == "Removed" && is_true(step, "invert");
-                if !is_isolated {
-                    return refused(format!(
-                        "Split with behavior {behavior:?} is not supported; Isolated is"
-                    ));
-                }
-                patterns.push(pattern.to_owned());
-            }
-            kind => return refused(format!("{kind} is not supported; Split, Digits and ByteLevel are")),
+        let place =
+            if steps.len() > 1 { &*format!("pre_tokenizer.pretokenizers[{at}]") } else { "pre_tokenizer" };
+        if is_byte_level {
+            return Err(LoadError::new(place, "stands behind ByteLevel, which must be the last"));
         }
+        let pattern = pattern_of(step).map_err(|what| LoadError::new(place, what))?;
+        patterns.extend(pattern.map(str::to_owned));
+        is_byte_level = kind_of(step) == "ByteLevel";
     }
     if !is_byte_level {
         return Err(LoadError::new("pre_tokenizer", "has no ByteLevel; only byte-level BPE is supported"));
     }
     Ok(patterns)
+}
+
+/// The pattern of a step, if it has one. The error is what of it is not supported.
+fn pattern_of(step: &Value) -> Result<Option<&str>, String> {
+    Ok(Some(match kind_of(step) {
+        "ByteLevel" if is_true(step, "add_prefix_space") => {
+            return Err("add_prefix_space is not supported".to_owned());
+        }
+        "ByteLevel" if step.get("use_regex") == Some(&Value::Bool(false)) => return Ok(None),
+        "ByteLevel" => GPT2,
+        "Digits" if is_true(step, "individual_digits") => r"\p{N}",
+        "Digits" => r"\p{N}+",
+        "Split" => {
+            let behavior = step.get("behavior").and_then(Value::as_str).unwrap_or_default();
+            // An inverted pattern that removes takes nothing away: all text matches those that say so.
+            if behavior != "Isolated" && !(behavior == "Removed" && is_true(step, "invert")) {
+                return Err(format!("Split with behavior {behavior:?} is not supported; Isolated is"));
+            }
+            let pattern = step.pointer("/pattern/Regex").and_then(Value::as_str);
+            pattern.ok_or("Split by anything but a Regex is not supported")?
+        }
+        kind => return Err(format!("{kind} is not supported; Split, Digits and ByteLevel are")),
+    }))
 }
 
 /// The byte that stands for a character in byte-level files: printable ones for themselves, the others as characters from

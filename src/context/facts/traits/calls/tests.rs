@@ -11,7 +11,7 @@ fn name(target: &Target) -> String {
 }
 
 fn file(change: Option<Change>) -> File {
-    File { path: Path::of("src/a.rs", None).expect("is a path"), part: 0, change }
+    File { path: Path::of("src/a.rs", None).expect("is a path"), part: 0, is_searched: false, change }
 }
 
 /// Reads of `src/a.rs` as each agent asks for them: the form, the tool and its arguments.
@@ -55,7 +55,7 @@ any | fetch_source | {"fileName": 1, "filename": "src/a.rs"}
 pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
 "#;
 
-/// Parts of it: lines 10 to 40, or those that show a word.
+/// Lines 10 to 40 of it, or others.
 const PARTIAL_READS: &str = r#"
 Read | {"file_path": "src/a.rs", "offset": 10, "limit": 31}
 read_file | {"absolute_path": "src/a.rs", "offset": 9, "limit": 31}
@@ -79,11 +79,15 @@ exec | {"input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.r
 powershell | {"command": "(Get-Content -Path 'src\\a.rs')[9..39]"}
 bash | {"command": "tail -20 src/a.rs"}
 bash | {"command": "cat src/a.rs 2>&1 | head -n 10"}
-bash | {"command": "grep -n \\\n  main src/a.rs"}
-Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mode": "content"}
-bash | {"command": "rg -n 'fn main' src/a.rs"}
-bash | {"command": "grep -e main src/a.rs"}
-powershell | {"command": "Select-String -Path src\\a.rs -Pattern main"}
+"#;
+
+/// Searches in it.
+const SEARCHES: &str = r#"
+Claude Code Grep | Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mode": "content"}
+pi bash: rg | bash | {"command": "rg -n 'fn main' src/a.rs"}
+pi bash: rg | bash | {"command": "grep -n \\\n -e main src/a.rs"}
+PowerShell: select string | powershell | {"command": "Select-String -Path src\\a.rs -Pattern main"}
+pi bash: cat | bash | {"command": "cat src/a.rs | grep main"}
 "#;
 
 /// Edits of one line of it. Words after `$` stand for texts that the test makes.
@@ -185,10 +189,14 @@ fn all_are(table: &str, texts: &[(&str, &str)], file: &File) {
 
 #[test]
 fn every_form_is_read_under_its_name() {
-    for (row, target) in targets(WHOLE_READS, &[]) {
+    for (row, target) in [WHOLE_READS, SEARCHES].into_iter().flat_map(|table| targets(table, &[])) {
         assert_eq!(Some(&*name(&target)), row.split(" | ").next(), "{row}");
     }
     all_are(WHOLE_READS, &[], &file(None));
+    for (row, target) in targets(SEARCHES, &[]) {
+        let [read] = &*target.files else { panic!("{row}") };
+        assert_eq!(*read, File { part: read.part, is_searched: true, ..file(None) }, "{row}");
+    }
 }
 
 #[test]
@@ -197,7 +205,7 @@ fn a_part_of_a_file_is_told_from_the_whole_in_every_form() {
         let [read] = &*target.files else { panic!("{row}") };
         assert_eq!(*read, File { part: read.part, ..file(None) }, "{row}");
         let again = targets(row, &[]);
-        let other = row.replace("10", "11").replace("9,", "10,").replace("main", "other");
+        let other = row.replace("10", "11").replace("9,", "10,");
         let part_of = |of: &[(&str, Target)]| of[0].1.files[0].part;
         assert_eq!(part_of(&again), read.part, "{row}");
         assert!(read.part != 0 && (other == row || part_of(&targets(&other, &[])) != read.part), "{row}");
