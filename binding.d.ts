@@ -18,10 +18,11 @@ export declare class Conversation {
   /** Reads new messages of the next call ahead, from position `from` of them on, on a worker thread. */
   readAhead(from: number, numbers: Float64Array, strings: unknown[], flag?: CancelFlag | undefined | null): Promise<void>
   /**
-   * Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
-   * What was not read ahead of the new messages crosses here.
+   * Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither. The
+   * first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
+   * ones crosses here.
    */
-  plan(change: Change, numbers: Float64Array, strings: unknown[], terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
+  plan(kept: number, positions: Int32Array, numbers: Float64Array, strings: unknown[], terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
   /** Explains the last plan. */
@@ -73,14 +74,6 @@ export interface CallTerms {
   warmedAt?: Array<number>
   /** When it gave it up, in ms. */
   coldAt?: Array<number>
-}
-
-/** The change of the list since the last call. */
-export interface Change {
-  /** Messages at the beginning that stay. */
-  kept: number
-  /** The position that each message behind them had; -1 for a new one. */
-  positions: Int32Array
 }
 
 /** Returns `true` if a text is Chinese, and nothing for a text without letters. */

@@ -90,8 +90,9 @@ class Conversation {
     const fresh = list.slice(change.kept).filter((_, i) => change.positions[i] < 0);
     const { values, batch } = await this.#read(fresh, call);
     if (call.isCancelled) return undefined;
+    const { kept, positions } = change;
     const { numbers, strings } = batch;
-    const answer = await call.away(this.#native.plan(change, numbers, strings, terms, call.flag));
+    const answer = await call.away(this.#native.plan(kept, positions, numbers, strings, terms, call.flag));
     renew(this.#list, change, fresh);
     renew(this.#values, change, values);
     if (!call.isCancelled) return readPlan(answer, this.#last.plan.edits);

@@ -20,7 +20,7 @@ use super::read::Batch;
 use super::wire::{Answer, answer, edits_of, form_of};
 use crate::cancel::Cancel;
 use crate::context::decide::economy::Prices;
-use crate::context::decide::{self, Mode, Terms};
+use crate::context::decide::{self, Terms};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
 use crate::context::request::layers::Limits;
@@ -70,23 +70,6 @@ struct Request {
     kept: usize,
     /// True if an answer stood behind them: what differs behind the last answer is the tail of one request.
     is_rewritten: bool,
-}
-
-/// What a call brings: the change of the list, the messages that were not read ahead, and the terms.
-struct Call {
-    kept: usize,
-    positions: Vec<i32>,
-    batch: Batch,
-    terms: CallTerms,
-}
-
-/// The change of the list since the last call.
-#[napi(object, object_to_js = false)]
-pub struct Change<'a> {
-    /// Messages at the beginning that stay.
-    pub kept: u32,
-    /// The position that each message behind them had; -1 for a new one.
-    pub positions: Int32ArraySlice<'a>,
 }
 
 /// The host's word on its model at a call.
@@ -144,7 +127,8 @@ impl Conversation {
     pub fn new(options: String, lessons: Option<&Lessons>) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
-            let state = State::new(options.schedule);
+            let conversation = Arc::new(decide::Conversation::new(options.schedule));
+            let state = State { conversation, ahead: Vec::new(), sent: None, before: None };
             let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
             Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
         })
@@ -182,28 +166,31 @@ impl Conversation {
         })
     }
 
-    /// Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither.
-    /// What was not read ahead of the new messages crosses here.
+    /// Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither. The
+    /// first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
+    /// ones crosses here.
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,
-        change: Change<'_>,
+        kept: u32,
+        positions: Int32ArraySlice<'_>,
         numbers: Float64ArraySlice<'_>,
         strings: Array<'_>,
         terms: CallTerms,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Answer>> {
         guarded(|| {
-            let (kept, positions) = (change.kept as usize, change.positions.to_vec());
-            let call = Call { kept, positions, batch: Batch::take(&numbers, &strings)?, terms };
+            let (positions, batch) = (positions.to_vec(), Batch::take(&numbers, &strings)?);
             let (options, lessons, state) = (self.options.clone(), self.lessons.clone(), self.state.clone());
             Ok(blocking(flag, move |cancel| {
-                let read = facts_of(&call.batch, &options.rules, cancel)?;
+                let read = facts_of(&batch, &options.rules, cancel)?;
                 let mut state = state.lock();
                 cancel.check()?;
-                state.take_in(&call, read)?;
+                state.take_in(kept as usize, &positions, read)?;
                 let conversation = Arc::make_mut(&mut state.conversation);
-                let decision = conversation.decide(&call.terms.over(&options), &mut lessons.lock());
+                let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
+                conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
+                let decision = conversation.decide(&terms.over(&options), &mut lessons.lock());
                 let (before, edits) = (state.sent.take(), edits_of(&decision.plan));
                 let (told, first_changed) =
                     before.as_ref().map_or_else(Default::default, |before| before.beside(&edits));
@@ -269,14 +256,8 @@ impl CallTerms {
 }
 
 impl State {
-    fn new(schedule: Mode) -> Self {
-        let conversation = Arc::new(decide::Conversation::new(schedule));
-        Self { conversation, ahead: Vec::new(), sent: None, before: None }
-    }
-
-    /// Takes in the change of a call, of which these messages were read last.
-    fn take_in(&mut self, call: &Call, read: Vec<Arc<Message>>) -> Result<()> {
-        let Call { kept, positions, terms, .. } = call;
+    /// Takes in a change of the list, of whose new messages these were read last.
+    fn take_in(&mut self, kept: usize, positions: &[i32], read: Vec<Arc<Message>>) -> Result<()> {
         let count = positions.iter().filter(|&&position| position < 0).count();
         let mut newer = take(&mut self.ahead);
         newer.truncate(count.saturating_sub(read.len()));
@@ -290,13 +271,11 @@ impl State {
         let rest = positions.iter().map(place).collect::<Option<Vec<_>>>();
         let rest = rest.ok_or_else(|| Failure::internal("a message of the list was never read"))?;
         if let Some(sent) = &mut self.sent {
-            let mut gone = known.iter().take(sent.kept).skip(*kept);
+            let mut gone = known.iter().take(sent.kept).skip(kept);
             sent.is_rewritten |= gone.any(|message| message.assistant().is_some());
-            sent.kept = sent.kept.min(*kept);
+            sent.kept = sent.kept.min(kept);
         }
-        conversation.go_on(*kept, rest);
-        let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
-        conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
+        conversation.go_on(kept, rest);
         Ok(())
     }
 }
