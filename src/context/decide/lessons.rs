@@ -161,16 +161,16 @@ mod tests {
         let message = |role| Arc::new(outline(&Raw::new(role, Vec::new())));
         let usage = Usage { input: Some(1010.0), ..Usage::default() };
         let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
-        let list = Transcript::new(vec![message(RawRole::User), message(answer)]);
+        let transcript = Transcript::new(vec![message(RawRole::User), message(answer)]);
         let mut lessons = Lessons::default();
         let mut called = |estimated| {
-            let last = list.get(0).map(|message| message.identity);
+            let last = transcript.get(0).map(|message| message.identity);
             let call = Call { last, sent: Sent::default(), estimated };
             lessons.called(call);
             call
         };
         let [far, own, _nearest] = [2000.0, 1000.0, 1010.0].map(&mut called);
-        let may_answer = |call| lessons.is_answer_to(Some(call), &list, 1);
+        let may_answer = |call| lessons.is_answer_to(Some(call), &transcript, 1);
         assert_eq!([&far, &own].map(may_answer), [false, true]);
     }
 }
