@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use super::by_model::ByModel;
 use super::economy::Prices;
-use crate::context::facts::transcript::{Source, Usage};
+use crate::context::facts::transcript::{Assistant, Source, Usage};
 use crate::contract::{CACHE_FAMILIES, CACHE_READ, CACHE_TTL_SECONDS, CacheFamily};
 
 const MS_PER_SECOND: f64 = 1000.0;
@@ -21,29 +22,11 @@ const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
 const READ_RANGE: (f64, f64) = (0.001, 1.0);
 const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 
-/// A call that was answered.
-#[derive(Clone, Copy, Debug)]
-pub struct Answered<'a> {
-    /// Position of the answer.
-    pub index: usize,
-    /// Who answered.
-    pub source: &'a Source,
-    /// The report of the call.
-    pub usage: &'a Usage,
-    /// When the call was made, in ms: the time of the last message before it.
-    pub time_ms: Option<f64>,
-    /// True if the model got to read it.
-    pub reached: bool,
-    /// The oldest message that the hook sent in another form than before.
-    pub touched: Option<usize>,
-}
-
 /// The caches of all models of one conversation.
 #[derive(Clone, Debug, Default)]
 pub struct CacheWatch {
-    models: Vec<ModelCache>,
-    /// The model of the latest answer, failed ones too: a failure may be all that tells of a switch.
-    in_use: Option<usize>,
+    /// The last one is in use. Failed answers count, too: a failure may be all that tells of a switch.
+    models: ByModel<ModelCache>,
     /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
     warmed: Arc<[f64]>,
     /// When the host gave the cache up, in ms, oldest first.
@@ -52,7 +35,6 @@ pub struct CacheWatch {
 
 #[derive(Clone, Debug, Default)]
 struct ModelCache {
-    source: Source,
     /// Tokens and dollars of input, cache reads and cache writes that were billed.
     billed: [(f64, f64); 3],
     /// True once the model got to read a request.
@@ -75,7 +57,7 @@ struct ModelCache {
 impl CacheWatch {
     /// Goes on with a list that its host rewrote.
     pub fn rewrite(&mut self) {
-        for model in &mut self.models {
+        for model in self.models.values_mut() {
             model.is_changed = true;
         }
     }
@@ -89,45 +71,55 @@ impl CacheWatch {
     /// seconds where the host sets it.
     #[must_use]
     pub fn is_cold(&self, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
-        let Some(at) = self.in_use else { return false };
-        let Some(model) = self.models.get(at).filter(|model| model.is_started) else {
-            return self.models.iter().any(|model| model.is_started);
-        };
+        let Some((source, model)) = self.models.last() else { return false };
+        if !model.is_started {
+            return self.models.values().any(|model| model.is_started);
+        }
         let given_up = time_ms.and_then(|now| newest(&self.lost, now));
         if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
             return true;
         }
-        let ttl = fixed_ttl.unwrap_or_else(|| model.ttl_seconds());
-        self.gap_seconds(at, time_ms).is_some_and(|gap| gap > ttl)
+        let ttl = fixed_ttl.unwrap_or_else(|| model.ttl_seconds(source));
+        self.gap_seconds(source, time_ms).is_some_and(|gap| gap > ttl)
     }
 
     /// Cache prices of the model in use: as billed, else its family's; `None` before any answer.
     #[must_use]
     pub fn prices(&self) -> Option<Prices> {
-        Some(self.models.get(self.in_use?)?.prices())
+        self.models.last().map(|(source, model)| model.prices(source))
     }
 
-    /// Takes in a call.
-    pub fn enter(&mut self, call: Answered<'_>) {
-        for model in &mut self.models {
-            model.is_changed |= call.touched.is_some_and(|touched| touched < model.length);
+    /// Takes in the answer at `index` to a call that was made at `time_ms`, the time of the last message before it. The model got to
+    /// read it if that `reached` it. `touched` is the oldest message that the hook sent in another form than before.
+    pub fn enter(
+        &mut self,
+        index: usize,
+        answer: &Assistant,
+        time_ms: Option<f64>,
+        reached: bool,
+        touched: Option<usize>,
+    ) {
+        for model in self.models.values_mut() {
+            model.is_changed |= touched.is_some_and(|touched| touched < model.length);
         }
-        let found = self.models.iter().position(|model| model.source == *call.source);
-        let at = found.unwrap_or(self.models.len());
-        if found.is_none() {
-            self.models.push(ModelCache { source: call.source.clone(), ..ModelCache::default() });
-        }
-        let gap = self.gap_seconds(at, call.time_ms);
-        self.in_use = Some(at);
-        if let Some(model) = self.models.get_mut(at) {
-            model.enter(&call, gap);
-        }
+        let gap = self.gap_seconds(&answer.source, time_ms);
+        self.models.change(&answer.source, |model| {
+            model.bill(&answer.usage);
+            if reached {
+                model.read(&answer.usage, gap);
+                model.last_ms = time_ms;
+            }
+            if answer.usage.prompt_tokens().is_some() {
+                (model.length, model.is_changed) = (index, false);
+            }
+        });
     }
 
     /// Seconds that the entry of a model is unread at `time_ms`. A host warms the entry of the latest model only.
-    fn gap_seconds(&self, at: usize, time_ms: Option<f64>) -> Option<f64> {
-        let (last, now) = self.models.get(at)?.last_ms.zip(time_ms)?;
-        let warmed = newest(&self.warmed, now).filter(|_| self.in_use == Some(at));
+    fn gap_seconds(&self, source: &Source, time_ms: Option<f64>) -> Option<f64> {
+        let (last, now) = self.models.get(source)?.last_ms.zip(time_ms)?;
+        let is_in_use = self.models.last().is_some_and(|(latest, _)| latest == source);
+        let warmed = newest(&self.warmed, now).filter(|_| is_in_use);
         Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
     }
 }
@@ -138,9 +130,7 @@ fn newest(times: &[f64], now: f64) -> Option<f64> {
 }
 
 impl ModelCache {
-    /// Takes in a call that was made `gap` seconds after the last one.
-    fn enter(&mut self, call: &Answered<'_>, gap: Option<f64>) {
-        let usage = call.usage;
+    fn bill(&mut self, usage: &Usage) {
         let bills = [
             (usage.input, usage.cost_input),
             (usage.cache_read, usage.cost_cache_read),
@@ -152,32 +142,31 @@ impl ModelCache {
                 (*tokens, *dollars) = (*tokens + more, *dollars + cost);
             }
         }
-        if call.reached {
-            if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
-                if read >= READ_SHARE * prompt {
-                    self.lived = self.lived.max(gap);
-                } else if read <= 0.0 && !self.is_changed && gap >= MIN_TELLING_GAP_SECONDS {
-                    self.died = Some(self.died.map_or(gap, |died| died.min(gap)));
-                }
+    }
+
+    /// Takes in what was read from the cache `gap` seconds after the last call.
+    fn read(&mut self, usage: &Usage, gap: Option<f64>) {
+        if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
+            if read >= READ_SHARE * prompt {
+                self.lived = self.lived.max(gap);
+            } else if read <= 0.0 && !self.is_changed && gap >= MIN_TELLING_GAP_SECONDS {
+                self.died = Some(self.died.map_or(gap, |died| died.min(gap)));
             }
-            self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
-            self.writes_for_an_hour |= usage.cache_write_1h.is_some_and(|tokens| tokens > 0.0);
-            (self.is_started, self.last_ms) = (true, call.time_ms);
         }
-        if usage.prompt_tokens().is_some() {
-            (self.length, self.is_changed) = (call.index, false);
-        }
+        self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
+        self.writes_for_an_hour |= usage.cache_write_1h.is_some_and(|tokens| tokens > 0.0);
+        self.is_started = true;
     }
 
     /// The life of its entries in seconds: as long as one was seen to live, and no longer than one was seen not to.
-    fn ttl_seconds(&self) -> f64 {
-        let published = published_life(&self.source).unwrap_or(f64::INFINITY);
+    fn ttl_seconds(&self, source: &Source) -> f64 {
+        let published = published_life(source).unwrap_or(f64::INFINITY);
         let documented = if self.writes_for_an_hour { published.max(HOUR_SECONDS) } else { published };
         documented.min(self.died.unwrap_or(f64::INFINITY)).max(self.lived)
     }
 
-    fn prices(&self) -> Prices {
-        let family = family_of(&self.source);
+    fn prices(&self, source: &Source) -> Prices {
+        let family = family_of(source);
         let [input, read, write] = self.billed.map(|(tokens, dollars)| dollars / tokens);
         let relative = |price: f64, (least, most): (f64, f64)| {
             Some(price / input).filter(|share| (least..=most).contains(share))
@@ -185,7 +174,7 @@ impl ModelCache {
         Prices {
             read: relative(read, READ_RANGE).or(family.map(|family| family.read)).unwrap_or(CACHE_READ),
             write: relative(write, WRITE_RANGE).or(family.map(|family| family.write)).unwrap_or(1.0),
-            ttl_seconds: published_life(&self.source).unwrap_or(CACHE_TTL_SECONDS),
+            ttl_seconds: published_life(source).unwrap_or(CACHE_TTL_SECONDS),
         }
     }
 }

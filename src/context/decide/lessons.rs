@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::by_model::ByModel;
 use super::calibration::{LearnedWindow, Lesson, Sent};
 use crate::context::facts::transcript::{Message, Source, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Models that are remembered, the latest.
-const MODELS: usize = 16;
 /// Answered calls that are remembered, the latest: a list that was compacted or cut holds few older ones.
 const ANSWERS: usize = 4096;
 /// Calls that are remembered, the latest: more than a hook has under way.
@@ -30,9 +29,8 @@ pub struct Call {
     pub estimated: f64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Model {
-    source: Source,
     estimate: Option<Estimate>,
     /// The window that refusals taught, and the one that the host said then: a host that says another one than before knows more
     /// than an old refusal.
@@ -42,8 +40,7 @@ struct Model {
 /// The lessons of one hook, in the tokens of one encoding.
 #[derive(Debug, Default)]
 pub struct Lessons {
-    /// The one that answered last is the last.
-    models: Vec<Model>,
+    models: ByModel<Model>,
     /// What was sent in the call of an answer, by its fingerprint.
     answers: FxHashMap<u128, Sent>,
     oldest_first: VecDeque<u128>,
@@ -52,9 +49,9 @@ pub struct Lessons {
 }
 
 impl Lessons {
-    /// A model, or before it is known the one that answered last.
+    /// A model, or before any answer the one that answered last.
     fn model(&self, source: Option<&Source>) -> Option<&Model> {
-        self.models.iter().rev().find(|model| source.is_none_or(|source| model.source == *source))
+        source.map_or_else(|| self.models.last().map(|(_, model)| model), |source| self.models.get(source))
     }
 
     /// The estimate of a model; of the one that answered last before any answer.
@@ -74,16 +71,11 @@ impl Lessons {
     pub fn learn(&mut self, lesson: Lesson<'_>, told: f64) -> bool {
         let Lesson { source, line, window } = lesson;
         let is_news = window.is_some() && window != self.window(Some(source), told);
-        let found = self.models.iter().position(|model| model.source == *source);
-        let known = found.and_then(|at| self.models.remove(at).estimate);
-        let telling = line.filter(|(_, reports)| known.is_none() || *reports >= TELLING_REPORTS);
-        let estimate = telling.map(|(estimate, _)| estimate).or(known);
-        self.models.push(Model {
-            source: source.clone(),
-            estimate,
-            window: window.map(|window| (window, told)),
+        self.models.change(source, |model| {
+            let telling = line.filter(|(_, reports)| model.estimate.is_none() || *reports >= TELLING_REPORTS);
+            model.estimate = telling.map(|(estimate, _)| estimate).or(model.estimate);
+            model.window = window.map(|window| (window, told));
         });
-        self.models.drain(..self.models.len().saturating_sub(MODELS));
         is_news
     }
 

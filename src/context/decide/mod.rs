@@ -3,6 +3,7 @@
 //! `every_call` recomputes the layers each time; `sticky` folds over the transcript and moves only when that pays. Over a
 //! transcript that only grows both are pure; a [`Conversation`] also knows what was really sent of one that was rewritten.
 
+pub mod by_model;
 pub mod cache_watch;
 pub mod calibration;
 pub mod conversation;

@@ -1,7 +1,7 @@
 //! The part of a call that both schedules take in alike when its answer comes: what the provider counted, and what its cache
 //! gave.
 
-use super::cache_watch::{Answered, CacheWatch};
+use super::cache_watch::CacheWatch;
 use super::calibration::{Calibration, Sent};
 use super::rewrite::Rewrite;
 use crate::context::facts::transcript::{Assistant, Body, Message, Transcript};
@@ -69,14 +69,8 @@ impl Reports {
     ) {
         let Request { sent, touched, is_lived, elsewhere } = request;
         let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
-        self.watch.enter(Answered {
-            index,
-            source: &assistant.source,
-            usage: &assistant.usage,
-            time_ms: newest_ms(account),
-            reached: message.is_sent || assistant.usage.prompt_tokens().is_some(),
-            touched,
-        });
+        let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
+        self.watch.enter(index, assistant, newest_ms(account), reached, touched);
         self.is_rewritten |= elsewhere.is_some();
         // Of a list that was rewritten this process knows what it planned, whatever the times say. Else a recording may have been
         // made without the hook: after a restart nothing else tells.

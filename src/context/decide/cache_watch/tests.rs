@@ -12,14 +12,9 @@ fn usage(read: f64, written: f64) -> Usage {
 }
 
 fn enter(watch: &mut CacheWatch, model: &str, seconds: Option<f64>, usage: &Usage, touched: Option<usize>) {
-    watch.enter(Answered {
-        index: 9,
-        source: &source(model),
-        usage,
-        time_ms: seconds.map(|seconds| seconds * MS_PER_SECOND),
-        reached: usage.prompt_tokens().is_some(),
-        touched,
-    });
+    let call_ms = seconds.map(|seconds| seconds * MS_PER_SECOND);
+    let answer = Assistant { source: source(model), usage: *usage, ..Assistant::default() };
+    watch.enter(9, &answer, call_ms, usage.prompt_tokens().is_some(), touched);
 }
 
 fn reported(calls: &[(f64, f64, f64)]) -> CacheWatch {

@@ -34,12 +34,8 @@ pub(super) struct Report {
     pub(super) size: Size,
 }
 
-/// The difference between two reports.
-struct Step {
-    tokens: f64,
-    counted: f64,
-    messages: f64,
-}
+/// The difference between two reports: tokens, tokens counted, and messages.
+type Step = (f64, f64, f64);
 
 #[derive(Clone, Debug)]
 pub(super) struct Line {
@@ -68,11 +64,8 @@ impl Report {
     }
 
     fn since(&self, before: &Self) -> Step {
-        Step {
-            tokens: self.tokens - before.tokens,
-            counted: self.counted() - before.counted(),
-            messages: self.size.messages as f64 - before.size.messages as f64,
-        }
+        let messages = self.size.messages as f64 - before.size.messages as f64;
+        (self.tokens - before.tokens, self.counted() - before.counted(), messages)
     }
 }
 
@@ -129,8 +122,8 @@ impl Line {
     /// True if `next` is near the line through `known`, or new text may have made the difference.
     fn agree(&self, known: &Report, next: &Report) -> bool {
         let near = DOUBTED_SHARE * known.tokens.max(next.tokens) + DOUBTED_TOKENS;
-        let step = next.since(known);
-        self.off(known, next).abs() <= near || SCALES.contains(&(step.tokens / step.counted))
+        let (tokens, counted, _) = next.since(known);
+        self.off(known, next).abs() <= near || SCALES.contains(&(tokens / counted))
     }
 
     fn fit(&mut self) {
@@ -138,16 +131,16 @@ impl Line {
         let steps: Vec<Step> =
             before.iter().zip(self.reports.iter().skip(1)).map(|(one, next)| next.since(one)).collect();
         let growth_with = |frame: f64| {
-            let scales = steps.iter().map(|step| {
-                ((step.tokens - frame * step.messages) / step.counted, step.counted.abs().min(MOST_WEIGHT))
+            let scales = steps.iter().map(|&(tokens, counted, messages)| {
+                ((tokens - frame * messages) / counted, counted.abs().min(MOST_WEIGHT))
             });
             median((self.prior, PRIOR_WEIGHT), scales.filter(|(scale, _)| SCALES.contains(scale)))
         };
         let growth = growth_with(MESSAGE_FRAME_TOKENS);
         // Short messages tell of the frame, long ones of the scale.
-        let frames = steps.iter().filter(|step| step.messages.abs() > 0.0).map(|step| {
-            let frame = (step.tokens - growth * step.counted) / step.messages;
-            (frame, step.messages.powi(2) / step.counted.abs().max(1.0))
+        let frames = steps.iter().filter(|(.., messages)| messages.abs() > 0.0);
+        let frames = frames.map(|&(tokens, counted, messages)| {
+            ((tokens - growth * counted) / messages, messages.powi(2) / counted.abs().max(1.0))
         });
         let frame = median((MESSAGE_FRAME_TOKENS, FRAME_WEIGHT), frames);
         let frame = frame.clamp(*FRAMES.start(), *FRAMES.end());

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use self::learned::Learned;
 pub use self::learned::LearnedWindow;
 use self::line::{Line, Report};
+use super::by_model::ByModel;
 use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
 use crate::context::request::layers::Limits;
 use crate::tokens::estimate::{Estimate, Size};
@@ -18,8 +19,6 @@ use crate::tokens::estimate::{Estimate, Size};
 pub const PRIOR_SCALE: f64 = 1.27;
 /// What stands beside the messages of a model whose first report is a refusal, in cl100k tokens: it tells no scale else.
 const USUAL_BESIDE: f64 = 5000.0;
-/// Models that are remembered, the latest.
-const MODELS: usize = 8;
 /// Answers without a usable report that are remembered, the latest.
 const UNREPORTED: usize = 16;
 /// Most that the prompt which a refusal names may be off what is known of the model, as a share: else its words are of
@@ -34,9 +33,8 @@ pub struct Sent {
     pub edited: Size,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Model {
-    source: Source,
     line: Option<Line>,
     learned: Learned,
 }
@@ -70,8 +68,7 @@ pub struct Calibration {
     known: Known,
     /// True if a prompt of this conversation was reported, be it one that cannot be believed.
     is_reported: bool,
-    /// The one that answered last is the last.
-    models: Vec<Model>,
+    models: ByModel<Model>,
     /// Most tokens of the next request, if the last was refused for its length.
     room: Option<f64>,
     /// Answers without a usable report so far, with what was sent: hosts may write it down later.
@@ -93,9 +90,9 @@ impl Calibration {
     /// What can be told other conversations.
     #[must_use]
     pub fn lesson(&self) -> Option<Lesson<'_>> {
-        let model = self.models.last()?;
+        let (source, model) = self.models.last()?;
         let line = model.line.as_ref().map(|line| (line.estimate, line.reports()));
-        Some(Lesson { source: &model.source, line, window: self.learned() })
+        Some(Lesson { source, line, window: self.learned() })
     }
 
     /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
@@ -112,14 +109,14 @@ impl Calibration {
     /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook's.
     #[must_use]
     pub fn learned(&self) -> Option<LearnedWindow> {
-        let learned = self.models.last().map_or(Learned::default(), |model| model.learned);
+        let learned = self.models.last().map_or(Learned::default(), |(_, model)| model.learned);
         learned.window.or(self.known.window.filter(|known| !learned.exceeds(known)))
     }
 
     /// Forgets the windows that refusals taught: the host says another window than before.
     pub fn forget_windows(&mut self) {
         self.room = None;
-        for model in &mut self.models {
+        for model in self.models.values_mut() {
             model.learned = Learned::default();
         }
     }
@@ -127,7 +124,7 @@ impl Calibration {
     /// The host's limits, narrowed by what refusals taught.
     #[must_use]
     pub fn narrow(&self, limits: &Limits) -> Limits {
-        let learned = self.models.last().map_or(Learned::default(), |model| model.learned);
+        let learned = self.models.last().map_or(Learned::default(), |(_, model)| model.learned);
         let mut narrowed = Limits { most_tokens: learned.bound(&self.estimate()), ..limits.clone() };
         if let Some(LearnedWindow { tokens, output }) = self.learned() {
             narrowed.context_window = tokens.min(limits.context_window);
@@ -148,11 +145,11 @@ impl Calibration {
             // It names the window all the same; what was refused is not known.
             Some(refusal) if refusal.limit.is_some() => {
                 let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, f64::INFINITY);
-                self.with_model(&answer.source, learn);
+                self.models.change(&answer.source, learn);
             }
             None if answer.usage.prompt_tokens().is_none() => {
                 self.unreported.push((index, sent));
-                forget_all_but(UNREPORTED, &mut self.unreported);
+                self.unreported.drain(..self.unreported.len().saturating_sub(UNREPORTED));
             }
             None if !is_stale => self.report(answer, sent),
             _ => {}
@@ -161,7 +158,7 @@ impl Calibration {
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: Size) {
         let estimated = self.estimate().tokens(sent);
-        let is_known = self.line_of(source).is_some();
+        let is_known = self.models.get(source).and_then(|model| model.line.as_ref()).is_some();
         let is_plausible = |tokens: &f64| match refusal.limit_for(*tokens) {
             _ if is_known => (tokens / estimated - 1.0).abs() <= MOST_MISS,
             // Else even a request without messages would be over the limit.
@@ -172,7 +169,7 @@ impl Calibration {
             self.take(source, Report { tokens, size: sent }, true);
         }
         let tokens = self.estimate().tokens(sent);
-        let room = self.with_model(source, |model| model.learned.refuse(refusal, sent, tokens));
+        let room = self.models.change(source, |model| model.learned.refuse(refusal, sent, tokens));
         self.room = Some(room);
     }
 
@@ -197,11 +194,12 @@ impl Calibration {
         self.is_reported = true;
         let [raw, edited] = [raw, edited].map(|size| Report { tokens, size });
         // Before there is a step, nothing says which of them was sent.
-        let line = self.line_of(source).filter(|line| line.reports() > 1);
+        let line =
+            self.models.get(source).and_then(|model| model.line.as_ref()).filter(|line| line.reports() > 1);
         let is_raw = line.is_some_and(|line| line.miss(&raw) < line.miss(&edited));
         self.take(source, if is_raw { raw } else { edited }, false);
         let estimate = self.estimate();
-        self.with_model(source, |model| model.learned.accept(tokens, &estimate));
+        self.models.change(source, |model| model.learned.accept(tokens, &estimate));
     }
 
     fn take(&mut self, source: &Source, report: Report, is_certain: bool) {
@@ -210,31 +208,16 @@ impl Calibration {
         let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
         let usual = is_certain.then_some(USUAL_BESIDE.min(report.tokens / 16.0));
         let beside = other.or(told).or(usual);
-        self.with_model(source, |model| match &mut model.line {
+        self.models.change(source, |model| match &mut model.line {
             _ if !report.is_possible() => {}
             Some(line) => line.take(report, is_certain),
             line => *line = Some(Line::new(report, beside)),
         });
     }
 
-    /// Changes the model of that source, which is the last one from now on.
-    fn with_model<T>(&mut self, source: &Source, change: impl FnOnce(&mut Model) -> T) -> T {
-        let found = self.models.iter().position(|model| model.source == *source);
-        let new = || Model { source: source.clone(), line: None, learned: Learned::default() };
-        let mut model = found.map_or_else(new, |at| self.models.remove(at));
-        let changed = change(&mut model);
-        self.models.push(model);
-        forget_all_but(MODELS, &mut self.models);
-        changed
-    }
-
-    fn line_of(&self, source: &Source) -> Option<&Line> {
-        self.models.iter().find(|model| model.source == *source)?.line.as_ref()
-    }
-
     /// Of the model that answered last, unless none of its reports can be believed.
     fn line(&self) -> Option<&Line> {
-        self.models.iter().rev().find_map(|model| model.line.as_ref())
+        self.models.values().rev().find_map(|model| model.line.as_ref())
     }
 
     /// The estimate of the next prompt.
@@ -245,10 +228,6 @@ impl Calibration {
         let told = Estimate { base: overhead_tokens.unwrap_or(standing.base), ..standing };
         self.line().map_or(told, |line| line.estimate)
     }
-}
-
-fn forget_all_but<T>(newest: usize, list: &mut Vec<T>) {
-    list.drain(..list.len().saturating_sub(newest));
 }
 
 #[cfg(test)]

@@ -10,11 +10,7 @@ fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
             model: model.into(),
         },
         usage: Usage { input: Some(input), cache_read: Some(cache_read), ..Usage::default() },
-        call_ids: Vec::new(),
-        repeated_calls: None,
-        thinking: None,
-        has_other_content: true,
-        has_text_id: false,
+        ..Assistant::default()
     }
 }
 

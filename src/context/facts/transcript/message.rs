@@ -59,7 +59,7 @@ pub enum Body {
 }
 
 /// The facts of an assistant message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Assistant {
     /// Wire protocol, provider and model that made it.
     pub source: Source,
