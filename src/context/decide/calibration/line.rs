@@ -15,7 +15,7 @@ const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
 const MOST_BESIDE: f64 = 100_000.0;
 /// Weight of what is known before any report, in cl100k tokens of learned text, and for the frame in messages per such token.
 const PRIOR_WEIGHT: f64 = 500.0;
-const FRAME_WEIGHT: f64 = 0.02;
+const FRAME_WEIGHT: f64 = 0.05;
 /// Most that one step weighs, in cl100k tokens: a change of the prompt beside it must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
 /// Reports of one model that count, the newest: a conversation's kind of text changes.

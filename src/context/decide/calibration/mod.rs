@@ -141,18 +141,18 @@ impl Calibration {
         }
         self.room = None;
         match answer.usage.refused {
-            Some(refusal) if !is_stale => self.refuse(&answer.source, refusal, sent.edited),
             // It names the window all the same; what was refused is not known.
-            Some(refusal) if refusal.limit.is_some() => {
+            Some(refusal) if is_stale && refusal.limit.is_some() => {
                 let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, f64::INFINITY);
                 self.models.change(&answer.source, learn);
             }
+            _ if is_stale => {}
+            Some(refusal) => self.refuse(&answer.source, refusal, sent.edited),
             None if answer.usage.prompt_tokens().is_none() => {
                 self.unreported.push((index, sent));
                 self.unreported.drain(..self.unreported.len().saturating_sub(UNREPORTED));
             }
-            None if !is_stale => self.report(answer, sent),
-            _ => {}
+            None => self.report(answer, sent),
         }
     }
 

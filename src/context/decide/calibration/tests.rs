@@ -1,4 +1,5 @@
 use super::*;
+use crate::context::facts::measure::{Raw, RawRole, outline};
 use crate::context::facts::transcript::{Refusal, Source, Usage};
 use proptest::prelude::*;
 
@@ -189,6 +190,18 @@ fn a_report_of_another_list_teaches_nothing() {
     };
     assert_eq!(call(110_000.0, 300, true), Estimate::PLAIN);
     close(call(40_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
+}
+
+#[test]
+fn a_late_report_of_another_list_teaches_nothing() {
+    let usage = Usage { input: Some(110_000.0), ..Usage::default() };
+    let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
+    let told = [Arc::new(outline(&Raw::new(role, Vec::new())))];
+    for (is_stale, expected) in [(true, Vec::new()), (false, vec![0])] {
+        let mut calibration = on();
+        calibration.observe(0, &answer("a", 0.0, 0.0), both(60_000), is_stale);
+        assert_eq!(calibration.catch_up(&told), expected);
+    }
 }
 
 fn refuse(calibration: &mut Calibration, model: &str, refusal: Refusal, counted: usize) -> Option<f64> {
