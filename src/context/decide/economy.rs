@@ -46,6 +46,13 @@ impl Prices {
     pub fn rewrite(&self, tokens: f64) -> f64 {
         (self.write - self.read).max(0.0) * tokens.max(0.0)
     }
+
+    /// True if the cache holds whole earlier requests alone, as where writing has a price of its own: then a change in the middle
+    /// rewrites all messages.
+    #[must_use]
+    pub fn holds_whole_requests(&self) -> bool {
+        self.write > 1.0
+    }
 }
 
 impl Default for Policy {

@@ -139,21 +139,21 @@ impl CoverageIndex {
         pieces.any(|piece| piece.units == 0 && piece.last_use > call)
     }
 
-    /// Expected uses of a piece in the answers to come.
-    fn worth(&self, number: u32) -> f64 {
+    /// Expected uses of a piece in the next `ahead` answers.
+    fn worth(&self, number: u32, ahead: f64) -> f64 {
         match self.pieces.get(number as usize) {
             None => 0.0,
-            Some(piece) if piece.units > 0 => self.of_line(piece),
-            Some(piece) if piece.uses == 0 => NEW_NAME.after(self.age(piece.last_shown)),
-            Some(piece) => USED_NAME.after(self.age(piece.last_use)) * f64::from(piece.uses).sqrt(),
+            Some(piece) if piece.units > 0 => self.of_line(piece, ahead),
+            Some(piece) if piece.uses == 0 => NEW_NAME.within(self.age(piece.last_shown), ahead),
+            Some(piece) => USED_NAME.within(self.age(piece.last_use), ahead) * f64::from(piece.uses).sqrt(),
         }
     }
 
     /// Expected copies of a line, and quotes of it in edits.
-    fn of_line(&self, piece: &Piece) -> f64 {
+    fn of_line(&self, piece: &Piece, ahead: f64) -> f64 {
         let is_own = piece.uses > 0;
         let unit = if is_own { WRITTEN_UNIT } else { SHOWN_UNIT };
-        let copied = unit.after(self.age(piece.last_shown)) * f64::from(piece.units);
+        let copied = unit.within(self.age(piece.last_shown), ahead) * f64::from(piece.units);
         let Place::File(file) = piece.place else {
             return if matches!(piece.place, Place::Replaced) { 0.0 } else { copied };
         };
@@ -166,7 +166,7 @@ impl CoverageIndex {
         };
         // Where the model works on a file, it may come back to any line of it.
         let since = self.touched.get(&file).map_or(since, |&touched| touched.max(since));
-        copied + nearness * quoted.after(self.age(since))
+        copied + nearness * quoted.within(self.age(since), ahead)
     }
 
     /// The first call after that one that edited anything; the latest where none did.
@@ -191,19 +191,21 @@ impl CoverageIndex {
 pub struct View<'a> {
     index: &'a CoverageIndex,
     copies: Vec<u32>,
+    /// Answers ahead whose uses count.
+    ahead: f64,
 }
 
 impl<'a> View<'a> {
-    /// Nothing is visible.
+    /// Nothing is visible. Uses count in the next `ahead` answers.
     #[must_use]
-    pub fn new(index: &'a CoverageIndex) -> Self {
-        Self { index, copies: vec![0; index.pieces.len()] }
+    pub fn new(index: &'a CoverageIndex, ahead: f64) -> Self {
+        Self { index, copies: vec![0; index.pieces.len()], ahead }
     }
 
     /// What `account` sends.
     #[must_use]
-    pub fn of(index: &'a CoverageIndex, account: &Account, held: &[Held]) -> Self {
-        let mut view = Self::new(index);
+    pub fn of(index: &'a CoverageIndex, account: &Account, held: &[Held], ahead: f64) -> Self {
+        let mut view = Self::new(index, ahead);
         for (row, held) in account.live().filter_map(|at| account.row(at).zip(held.get(at))) {
             view.show(&held.shown(row));
         }
@@ -235,7 +237,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn loss(&self, number: u32, gone: u32) -> f64 {
         let is_last = self.copies.get(number as usize).is_some_and(|&copies| copies <= gone);
-        if is_last { self.index.worth(number) } else { 0.0 }
+        if is_last { self.index.worth(number, self.ahead) } else { 0.0 }
     }
 
     /// The same with all the messages that show `numbers`, each named once for each message.

@@ -54,7 +54,7 @@ impl Session {
 
     /// The loss with every message that shows these.
     fn loss(&self, numbers: &[u32]) -> f64 {
-        numbers.iter().map(|&number| self.index.worth(number)).sum()
+        numbers.iter().map(|&number| self.index.worth(number, f64::INFINITY)).sum()
     }
 }
 
@@ -67,7 +67,7 @@ fn only_the_last_message_that_shows_a_piece_loses_it() {
     let mut session = Session::default();
     let both = session.show("alphabet betatest", false, Vec::new(), None);
     let one = session.show("alphabet", false, Vec::new(), None);
-    let mut view = View::new(&session.index);
+    let mut view = View::new(&session.index, f64::INFINITY);
     view.show(&both);
     let loss = |view: &View<'_>, numbers: &[u32]| view.loss_of_all(numbers.to_vec());
     let alone = loss(&view, &both);

@@ -13,7 +13,10 @@ use crate::context::request::layers::shrink::Goals;
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
-use crate::context::weights::{FULL_SHARE, GROWTH_SHARE, LOW_WATER, OLDER_SHARE, QUARTERS, WORDS_WATER};
+use crate::context::weights::{
+    FIRST_PRICE_SHARE, FULL_SHARE, GROWTH_SHARE, LIMIT_TIMES, LOW_WATER, OLDER_SHARE, OWN_CALL, QUARTERS,
+    WORDS_WATER,
+};
 use crate::tokens::estimate::Estimate;
 
 impl Fold {
@@ -46,7 +49,13 @@ impl Fold {
         if let Some(room) = self.reports.calibration.room() {
             // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
-            return Goal { ladders: vec![room], budget: room, shrunk: Goals::least(room), is_exact: true };
+            return Goal {
+                ladders: vec![room],
+                budget: room,
+                shrunk: Goals::least(room),
+                is_forced: true,
+                is_exact: true,
+            };
         }
         let (estimate, limit) = (self.estimate(), self.limit());
         let room = (budget - estimate.base).max(0.0);
@@ -70,7 +79,7 @@ impl Fold {
         let full = estimate.base + FULL_SHARE * room;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
         let shrunk = Goals { most: self.limits.most_words(), others, words };
-        Goal { ladders, budget, shrunk, is_exact: false }
+        Goal { ladders, budget, shrunk, is_forced: must_gain, is_exact: false }
     }
 
     /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
@@ -141,18 +150,34 @@ impl Fold {
         let (estimate, ways, thinking) = (self.estimate(), self.ways(newest, goal), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
         let (price, cost) = (self.policy.price(), self.cost());
+        // What a limit makes go would not stay longer than the room takes to be filled anew, and a call is worth less than its room.
+        let (ahead, own_call) =
+            if goal.is_forced { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
         let Self { account, held, index, .. } = self;
-        let view = View::of(index, account, held);
+        let view = View::of(index, account, held, ahead);
         let take_steps = |account: &mut Account, Way { from, most }: Way| {
             // Where no more may go than must, each step leaves this much at least.
             let least = if goal.is_exact { FULL_SHARE * most } else { 0.0 };
             let (view, thinking, states) = (view.clone(), &thinking, &states);
-            let mut ladder =
-                Ladder { account, held, view, estimate, newest, thinking, states, least, from, lost: 0.0 };
-            if !goal.is_exact {
+            let mut ladder = Ladder {
+                account,
+                held,
+                view,
+                estimate,
+                newest,
+                thinking,
+                states,
+                least,
+                own_call,
+                from,
+                lost: 0.0,
+            };
+            if goal.is_forced {
+                ladder.go_down_to(most, FIRST_PRICE_SHARE * price);
+            } else {
                 ladder.pass(price, f64::NEG_INFINITY);
+                ladder.go_down_to(most, price);
             }
-            ladder.go_down_to(most, price);
             ladder.lost
         };
         let mark = account.mark();
@@ -207,9 +232,14 @@ impl Fold {
 
     /// What a batch of the request as it is costs.
     fn cost(&self) -> Cost {
-        let (policy, estimate, context) = (self.priced(), self.estimate(), self.context());
+        Cost { policy: self.priced(), estimate: self.estimate(), context: self.context() }
+    }
+
+    /// Calls whose messages fill the room of a request.
+    fn turnover(&self) -> f64 {
+        let estimate = self.estimate();
         let growth = estimate.scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
-        Cost { policy, estimate, context, growth: growth.max(1.0) }
+        (self.limit() - estimate.base).max(0.0) / growth.max(1.0)
     }
 }
 
@@ -229,23 +259,24 @@ struct Cost {
     estimate: Estimate,
     /// Provider tokens before the batch.
     context: f64,
-    /// Provider tokens that a call adds.
-    growth: f64,
 }
 
 impl Cost {
-    /// Cost of the batch that was made, for each token of room that it wins, in input tokens: for what is rewritten, for the uses
-    /// that are lost, and for what is carried until the room is full again. Infinite where more than `most` tokens are left.
+    /// Cost of the batch that was made, for each token of room that it wins, in input tokens: for what is rewritten and for the
+    /// uses that are lost. Infinite where more than `most` tokens are left.
     fn of(&self, account: &Account, lost: f64, most: f64) -> f64 {
-        let Self { policy, estimate, context, growth } = self;
+        let Self { policy: Policy { prices, economy, .. }, estimate, context } = self;
         let left = estimate.tokens(account.sent());
         if left > most {
             return f64::INFINITY;
         }
         let won = (context - left).max(1.0);
-        let carried = policy.prices.read * (left - estimate.base + won / 2.0) * won / growth;
-        let rewritten = estimate.scale * account.rewritten().cl100k as f64;
-        (policy.prices.rewrite(rewritten) + policy.economy * lost + carried) / won
+        let rewritten = if prices.holds_whole_requests() {
+            left - estimate.base
+        } else {
+            estimate.scale * account.rewritten().cl100k as f64
+        };
+        (prices.rewrite(rewritten) + LIMIT_TIMES * economy * lost) / won
     }
 }
 
@@ -257,6 +288,8 @@ struct Goal {
     budget: f64,
     /// Sizes that layer 4 goes down to where the ladder leaves more than that.
     shrunk: Goals,
+    /// True if a limit demands the batch.
+    is_forced: bool,
     /// True if no more may go than must.
     is_exact: bool,
 }

@@ -13,7 +13,7 @@ use crate::context::request::account::{Account, Form};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::{tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
-use crate::context::weights::{OWN_CALL, PRICE_STEP};
+use crate::context::weights::PRICE_STEP;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 
 /// Positions from which on a batch spares what is new.
@@ -38,6 +38,8 @@ pub(super) struct Ladder<'a> {
     pub(super) states: &'a States,
     /// Provider tokens that each step leaves at least.
     pub(super) least: f64,
+    /// What the sight of one of the agent's own calls is worth.
+    pub(super) own_call: f64,
     /// First position that it edits.
     pub(super) from: usize,
     /// Uses that the steps so far have lost.
@@ -177,7 +179,7 @@ impl Ladder<'_> {
         let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
         let shown: Vec<u32> = rows().flat_map(|(row, held)| held.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
-        let own = if self.states.older.contains(&start) { 0.0 } else { OWN_CALL * calls as f64 };
+        let own = if self.states.older.contains(&start) { 0.0 } else { self.own_call * calls as f64 };
         let loss = self.view.loss_of_all(shown.clone()) + own;
         if loss > price * saved || self.undershoots(saved) {
             return;
