@@ -61,10 +61,10 @@ pub const ECONOMY_PER_TIMES: f64 = 57.0;
 /// Shares of the room beside what stays that a batch at a limit may leave, and shares of what is sent that it may leave as it
 /// is. Finer steps won nothing on 33 stretches of 60 calls in windows of 8k, 16k and 32k.
 pub const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
-/// At a limit a use costs so many times `economy`: only the uses count that come before the room has been filled anew, and
-/// those are near. Between 2 and 4 names in view and tokens evaluated rise together.
+/// A lost use costs so many times `economy` where room is short: only near uses count there. From 2 to 4, names in view rise with
+/// the tokens evaluated.
 pub const LIMIT_TIMES: f64 = 3.0;
-/// The first price of a batch at a limit, as a share of the host's. There a token is carried without looking at its price.
+/// The first price of a batch where room is short, as a share of the host's: only what must go goes, the cheapest first.
 pub const FIRST_PRICE_SHARE: f64 = 0.1;
 /// The low water: share of a limit's room beside prompt and tools that layer 4 leaves. A fuller context would be back after a
 /// few calls.

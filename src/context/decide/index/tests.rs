@@ -91,6 +91,16 @@ fn a_name_is_worth_more_the_more_it_was_used_and_less_the_longer_ago() {
 }
 
 #[test]
+fn the_nearer_the_uses_that_count_the_more_a_new_name_is_worth_beside_an_old_one() {
+    let mut session = Session::default();
+    let old = session.show("old_name", false, Vec::new(), None);
+    session.wait(30);
+    let new = session.show("new_name", false, Vec::new(), None);
+    let ratio = |ahead| session.index.worth(new[0], ahead) / session.index.worth(old[0], ahead);
+    assert!(ratio(10.0) > 1.5 * ratio(f64::INFINITY));
+}
+
+#[test]
 fn a_name_counts_as_used_only_after_it_came() {
     let mut session = Session::default();
     let numbers = session.say("some_name");

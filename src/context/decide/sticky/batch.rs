@@ -2,7 +2,7 @@
 //! both goes.
 
 use super::ladder::{Ladder, Newest};
-use crate::context::decide::economy::Policy;
+use crate::context::decide::economy::{Policy, Prices};
 use crate::context::decide::fold::Fold;
 use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
@@ -14,8 +14,8 @@ use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_r
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
 use crate::context::weights::{
-    FIRST_PRICE_SHARE, FULL_SHARE, GROWTH_SHARE, LIMIT_TIMES, LOW_WATER, OLDER_SHARE, OWN_CALL, QUARTERS,
-    WORDS_WATER,
+    FIRST_PRICE_SHARE, FULL_SHARE, GROWTH_SHARE, LEAST_CONTEXT, LIMIT_TIMES, LOW_WATER, OLDER_SHARE,
+    OWN_CALL, QUARTERS, WORDS_WATER,
 };
 use crate::tokens::estimate::Estimate;
 
@@ -53,7 +53,7 @@ impl Fold {
                 ladders: vec![room],
                 budget: room,
                 shrunk: Goals::least(room),
-                is_forced: true,
+                is_short: self.is_short(),
                 is_exact: true,
             };
         }
@@ -79,7 +79,7 @@ impl Fold {
         let full = estimate.base + FULL_SHARE * room;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
         let shrunk = Goals { most: self.limits.most_words(), others, words };
-        Goal { ladders, budget, shrunk, is_forced: must_gain, is_exact: false }
+        Goal { ladders, budget, shrunk, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
     /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
@@ -149,10 +149,14 @@ impl Fold {
         self.fill_index();
         let (estimate, ways, thinking) = (self.estimate(), self.ways(newest, goal), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
-        let (price, cost) = (self.policy.price(), self.cost());
-        // What a limit makes go would not stay longer than the room takes to be filled anew, and a call is worth less than its room.
-        let (ahead, own_call) =
-            if goal.is_forced { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
+        let (price, cost) = (self.policy.price(), self.cost(goal));
+        // Where room is short nothing stays longer than the room takes to be filled anew, a call is worth less than its room, and
+        // only what must go goes.
+        let (ahead, own_call, first_price) = if goal.is_short {
+            (self.turnover(), 0.0, FIRST_PRICE_SHARE * price)
+        } else {
+            (f64::INFINITY, OWN_CALL, price)
+        };
         let Self { account, held, index, .. } = self;
         let view = View::of(index, account, held, ahead);
         let take_steps = |account: &mut Account, Way { from, most }: Way| {
@@ -172,12 +176,10 @@ impl Fold {
                 from,
                 lost: 0.0,
             };
-            if goal.is_forced {
-                ladder.go_down_to(most, FIRST_PRICE_SHARE * price);
-            } else {
+            if !goal.is_exact && !goal.is_short {
                 ladder.pass(price, f64::NEG_INFINITY);
-                ladder.go_down_to(most, price);
             }
+            ladder.go_down_to(most, first_price);
             ladder.lost
         };
         let mark = account.mark();
@@ -231,8 +233,16 @@ impl Fold {
     }
 
     /// What a batch of the request as it is costs.
-    fn cost(&self) -> Cost {
-        Cost { policy: self.priced(), estimate: self.estimate(), context: self.context() }
+    fn cost(&self, goal: &Goal) -> Cost {
+        let Policy { prices, economy, .. } = self.priced();
+        let lost_use = if goal.is_short { LIMIT_TIMES * economy } else { economy };
+        Cost { prices, lost_use, estimate: self.estimate(), context: self.context() }
+    }
+
+    /// Returns `true` if a quarter of the room does not hold what an agent lives by.
+    fn is_short(&self) -> bool {
+        let [quarter, ..] = QUARTERS;
+        quarter * (self.limit() - self.estimate().base) < LEAST_CONTEXT
     }
 
     /// Calls whose messages fill the room of a request.
@@ -255,7 +265,9 @@ struct Way {
 /// What the cost of a batch depends on.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
-    policy: Policy,
+    prices: Prices,
+    /// Input tokens that a lost use costs.
+    lost_use: f64,
     estimate: Estimate,
     /// Provider tokens before the batch.
     context: f64,
@@ -265,7 +277,7 @@ impl Cost {
     /// Cost of the batch that was made, for each token of room that it wins, in input tokens: for what is rewritten and for the
     /// uses that are lost. Infinite where more than `most` tokens are left.
     fn of(&self, account: &Account, lost: f64, most: f64) -> f64 {
-        let Self { policy: Policy { prices, economy, .. }, estimate, context } = self;
+        let Self { prices, lost_use, estimate, context } = self;
         let left = estimate.tokens(account.sent());
         if left > most {
             return f64::INFINITY;
@@ -276,7 +288,7 @@ impl Cost {
         } else {
             estimate.scale * account.rewritten().cl100k as f64
         };
-        (prices.rewrite(rewritten) + LIMIT_TIMES * economy * lost) / won
+        (prices.rewrite(rewritten) + lost_use * lost) / won
     }
 }
 
@@ -288,8 +300,8 @@ struct Goal {
     budget: f64,
     /// Sizes that layer 4 goes down to where the ladder leaves more than that.
     shrunk: Goals,
-    /// True if a limit demands the batch.
-    is_forced: bool,
+    /// True if a limit demands the batch and leaves little room.
+    is_short: bool,
     /// True if no more may go than must.
     is_exact: bool,
 }
