@@ -333,6 +333,10 @@ const MISTAKES = {
     ["replay", "--options", "/no/such.json", "-"],
     /^Cannot read \/no\/such\.json: /,
   ],
+  "options of a file named -": [
+    ["replay", "--options", "-", "-"],
+    /^Cannot read -: there is no such file; check the path\.\n$/,
+  ],
   "options that are no object": [
     ["replay", "--options", fileOf("array.json", "[]"), "-"],
     /: an object of the hook's options was expected\.\n$/,

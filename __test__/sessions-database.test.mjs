@@ -140,6 +140,7 @@ describe(`a handle of ${KIND}`, () => {
     const { manager, database } = managerOf(file);
     manager.addMessage("s", { ...user("my card is 41z11"), id: "card" });
     for (const message of numbered(60)) manager.addMessage("s", message);
+    assert.match(manager.getMessages("s")[0].content, /1\. my card is 41z11\n/);
     assert.deepEqual(manager.deleteMessages("s", ["card", "unknown"]), ["card"]);
     const told = () =>
       JSON.stringify(rowsOf(database, "SELECT state FROM strata_sessions")) +

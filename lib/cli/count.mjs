@@ -9,7 +9,7 @@ import models from "../tokens/models.js";
 import counting from "../tools/count.js";
 import { whole } from "./numbers.mjs";
 import { text } from "./options.mjs";
-import { printable, reading, textTable, UsageError } from "./terminal.mjs";
+import { nameOf, printable, reading, textTable, UsageError } from "./terminal.mjs";
 
 export const count = {
   own: { encoding: text, model: text, tokenizer: text, pattern: text },
@@ -65,7 +65,7 @@ function filesNamed(name) {
 }
 
 async function countFile(file, options) {
-  const bytes = await reading(file, file === "-" ? buffer(process.stdin) : readFile(file));
+  const bytes = await reading(nameOf(file), file === "-" ? buffer(process.stdin) : readFile(file));
   let content;
   try {
     content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);

@@ -113,11 +113,11 @@ export const REASONS = {
 /** A path as it is told. */
 export const nameOf = (path) => (path === "-" ? "standard input" : printable(path));
 
-/** What `work` on a file resolves with. Rejects with a UsageError that names the file. */
-export async function reading(path, work, verb = "read", reasons = REASONS) {
+/** What `work` on a file resolves with. Rejects with a UsageError that calls the file by `name`. */
+export async function reading(name, work, verb = "read", reasons = REASONS) {
   try {
     return await work;
   } catch ({ code, message }) {
-    throw new UsageError(`Cannot ${verb} ${nameOf(path)}: ${reasons[code] ?? message}.`);
+    throw new UsageError(`Cannot ${verb} ${printable(name)}: ${reasons[code] ?? message}.`);
   }
 }

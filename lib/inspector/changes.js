@@ -8,7 +8,7 @@ const { editsByMessage, keptOf } = require("../hook/events.js");
 function editsIn(plan, numbers, tokens) {
   const changing = editsByMessage(plan, tokens).filter(({ action }) => action !== "moveAfter");
   return changing.map((edit) => {
-    // An edit itself holds the message that it was made of.
+    // Each field is named: spreading the edit would keep its message in memory.
     const { index, action, ranges, reason, tokensSaved } = edit;
     return { message: numbers[index], action, ranges, reason, tokensSaved, kept: keptOf(edit) };
   });
