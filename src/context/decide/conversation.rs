@@ -99,7 +99,9 @@ impl Conversation {
         let calibration = &fold.reports.calibration;
         let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
         let learned = calibration.learned();
-        let is_news = calibration.lesson().is_some_and(|lesson| lessons.learn(lesson, window));
+        // An answer that failed may be of another model than the last report: then what is learned is not of one model.
+        let lesson = calibration.lesson().filter(|lesson| Some(lesson.source) == newest);
+        let is_news = lesson.is_some_and(|lesson| lessons.learn(lesson, window));
         let limits = fold.limits.clone();
         if let Some(call) = fold.last_call() {
             lessons.called(*call);

@@ -220,7 +220,8 @@ impl Fold {
 
     /// The size that layer 4 leaves, or would leave.
     fn floor(&self) -> Size {
-        if self.limits.overflow == Overflow::Shrink {
+        let most = self.reports.calibration.room().unwrap_or_else(|| self.limits.budget());
+        if self.limits.overflow == Overflow::Shrink || self.context() <= most {
             return self.account.sent();
         }
         let mut least = self.account.clone();

@@ -15,6 +15,8 @@ const ANSWERS: usize = 4096;
 const CALLS: usize = 512;
 /// Reports of a conversation from which on its estimate is the hook's: a line through fewer hangs on its prior.
 const TELLING_REPORTS: usize = 3;
+/// Windows of one model that are remembered, the latest.
+const WINDOWS: usize = 8;
 /// Two calls are alike whose estimates differ by no more than this share.
 const ALIKE: f64 = 0.03;
 
@@ -29,12 +31,12 @@ pub struct Call {
     pub estimated: f64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Model {
     estimate: Option<Estimate>,
-    /// The window that refusals taught, and the one that the host said then: a host that says another one than before knows more
-    /// than an old refusal.
-    window: Option<(LearnedWindow, f64)>,
+    /// The windows that refusals taught, each with the one that the host said then: a host that says another one than before knows
+    /// more than an old refusal.
+    windows: Vec<(f64, LearnedWindow)>,
 }
 
 /// The lessons of one hook, in the tokens of one encoding.
@@ -63,8 +65,8 @@ impl Lessons {
     /// The window that refusals taught of a model where the host says `told`.
     #[must_use]
     pub fn window(&self, source: Option<&Source>, told: f64) -> Option<LearnedWindow> {
-        let (window, at) = self.model(source)?.window?;
-        at.total_cmp(&told).is_eq().then_some(window)
+        let windows = &self.model(source)?.windows;
+        windows.iter().find(|(at, _)| at.total_cmp(&told).is_eq()).map(|(_, window)| *window)
     }
 
     /// Learns from a conversation where the host says the window `told`. Returns `true` if the model's window is news.
@@ -74,7 +76,9 @@ impl Lessons {
         self.models.change(source, |model| {
             let telling = line.filter(|(_, reports)| model.estimate.is_none() || *reports >= TELLING_REPORTS);
             model.estimate = telling.map(|(estimate, _)| estimate).or(model.estimate);
-            model.window = window.map(|window| (window, told));
+            model.windows.retain(|(at, _)| at.total_cmp(&told).is_ne());
+            model.windows.extend(window.map(|window| (told, window)));
+            model.windows.drain(..model.windows.len().saturating_sub(WINDOWS));
         });
         is_news
     }
@@ -98,16 +102,6 @@ impl Lessons {
         self.call_among(list, at, |_| true)
     }
 
-    /// True if the message at `at` of `list` may answer `call`: no other call is known that its report fits better.
-    #[must_use]
-    pub fn is_answer_to(&self, call: Option<&Call>, list: &Transcript, at: usize) -> bool {
-        let is_like = |other: &Call| {
-            let off = |call: &Call| (call.estimated - other.estimated).abs() <= ALIKE * other.estimated;
-            call.is_some_and(|call| call.last == other.last && off(call))
-        };
-        self.call_before(list, at).is_none_or(is_like)
-    }
-
     /// The same of the calls that `may_be` it. Of several the report tells which: its estimate is the nearest. Without a report it
     /// is the latest.
     fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
@@ -116,6 +110,16 @@ impl Lessons {
         let off = |call: &&Call| reported.map_or(0.0, |tokens| (call.estimated - tokens).abs());
         let calls = self.calls.iter().rev().filter(|call| call.last == before && may_be(call));
         calls.min_by(|one, other| off(one).total_cmp(&off(other)))
+    }
+
+    /// True if the message at `at` of `list` may answer `call`: no other call is known that its report fits better.
+    #[must_use]
+    pub fn is_answer_to(&self, call: Option<&Call>, list: &Transcript, at: usize) -> bool {
+        let is_like = |other: &Call| {
+            let off = |call: &Call| (call.estimated - other.estimated).abs() <= ALIKE * other.estimated;
+            call.is_some_and(|call| call.last == other.last && off(call))
+        };
+        self.call_before(list, at).is_none_or(is_like)
     }
 
     /// Remembers what was sent in the call that this message answers.
@@ -164,5 +168,14 @@ mod tests {
         let [far, own, _nearest] = [2000.0, 1000.0, 1010.0].map(&mut called);
         let may_answer = |call| lessons.is_answer_to(Some(call), &transcript, 1);
         assert_eq!([&far, &own].map(may_answer), [false, true]);
+    }
+
+    #[test]
+    fn a_window_holds_while_the_host_says_another_one() {
+        let (source, mut lessons) = (Source::default(), Lessons::default());
+        let window = Some(LearnedWindow { tokens: 128_000.0, output: 0.0 });
+        let mut learn = |window, told| lessons.learn(Lesson { source: &source, line: None, window }, told);
+        assert_eq!([learn(window, 2e5), learn(None, 4e5), learn(window, 2e5)], [true, false, false]);
+        assert_eq!(lessons.window(Some(&source), 2e5), window);
     }
 }

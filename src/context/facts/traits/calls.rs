@@ -104,8 +104,8 @@ fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
             break;
         }
         let is_search = texts_of(fields, &names.pattern).next().is_some();
-        let lines = fields.values().filter(|value| is_of_lines(value));
-        let part = part_of(0, lines.map(Value::to_string));
+        let lines = fields.iter().filter(|(name, value)| !is_of_time(name) && is_of_lines(value));
+        let part = part_of(0, lines.map(|(_, value)| value.to_string()));
         let first = files.len();
         for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
             let behind = path.rsplit_once(':').filter(|(_, lines)| is_span(lines));
@@ -195,6 +195,11 @@ fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<&'a
         Value::Array(words) => !words.is_empty(),
         _ => false,
     })
+}
+
+/// Returns `true` of an argument such as `timeout` or `yield_time_ms`.
+fn is_of_time(name: &str) -> bool {
+    name.to_lowercase().contains("time")
 }
 
 /// Returns `true` for what names lines of a file: a number, `"10-40"`, or a list of these. A 0 or a 1 may stand for the

@@ -49,7 +49,7 @@ impl KeepRules {
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
         // An edit, a move and a search show too little of the file to be a state.
-        let is_shown = change.as_ref().is_none_or(|change| change.old.is_empty() && !change.new.is_empty());
+        let is_shown = change.as_ref().is_none_or(|change| change.is_whole);
         let part = if change.is_some() { 0 } else { *part };
         (is_named && is_shown && !is_searched)
             .then(|| State { key: path.whole() ^ part, name: path.name().into() })
@@ -84,7 +84,7 @@ mod tests {
             ("read", r#"{"path":"/x/AGENTS.md"}"#, "AGENTS.md"),
             ("bash", r#"{"command":"cat skills/pdf/SKILL.md"}"#, "SKILL.md"),
             ("Read", r#"{"file_path":".cursor/rules/style.mdc"}"#, "style.mdc"),
-            ("Write", r#"{"file_path":"PLAN.md","content":"one step after the other"}"#, "PLAN.md"),
+            ("Write", r#"{"file_path":"PLAN.md","content":"- [x] one\n- [ ] two"}"#, "PLAN.md"),
             ("TodoWrite", r#"{"todos":[]}"#, "TodoWrite"),
             ("mcp__memory__read_graph", "{}", "read_graph"),
             ("read", r#"{"path":"a/docs/api.md"}"#, "api.md"),
@@ -100,7 +100,7 @@ mod tests {
         for (tool, arguments) in [
             ("read", r#"{"path":"src/a.rs"}"#),
             ("read", r#"{"path":"api.md"}"#),
-            ("edit", r#"{"path":"PLAN.md","oldText":"the first of the steps","newText":"x"}"#),
+            ("edit", r#"{"path":"PLAN.md","oldText":"- [ ] one","newText":"- [x] one, and some more"}"#),
             ("bash", r#"{"command":"echo AGENTS.md"}"#),
             ("bash", r#"{"command":"cat AGENTS.md | grep -n step"}"#),
         ] {
@@ -112,6 +112,7 @@ mod tests {
     fn what_is_read_anew_is_the_same_state() {
         let read = state("read", r#"{"path":"AGENTS.md"}"#);
         assert_eq!(state("bash", r#"{"command":"cat ./AGENTS.md"}"#), read);
+        assert_eq!(state("read", r#"{"path":"AGENTS.md","timeout":5000}"#), read);
         assert_ne!(state("read", r#"{"path":"AGENTS.md","offset":40}"#), read);
         let memory = |query: &str| state("search_nodes", &format!(r#"{{"query":"{query}"}}"#));
         assert!(memory("a") == memory("a") && memory("a") != memory("b"));

@@ -36,6 +36,8 @@ pub struct File {
 /// The change that a call makes to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
+    /// True if the call writes the whole file.
+    pub is_whole: bool,
     /// Lines it replaces, quoted word for word: ascending, each once.
     pub old: Box<[Line]>,
     /// Lines it writes: ascending, each once.
@@ -46,7 +48,7 @@ impl Change {
     /// The change that replaces these texts with those.
     pub(super) fn of(old: &[&str], new: &[&str]) -> Self {
         let lines = |texts: &[&str]| lines::of_texts(texts.iter().map(|text| utf16(text)));
-        Self { old: lines(old), new: lines(new) }
+        Self { is_whole: old.is_empty() && !new.is_empty(), old: lines(old), new: lines(new) }
     }
 
     /// Returns `true` if no line is known that it replaces or writes.
