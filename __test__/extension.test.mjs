@@ -237,6 +237,16 @@ test("/strata shows what the last request held, what was edited and why, and wha
   assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);
 });
 
+test("/strata show lists the cuts in rows that fit pi's notices, and opens one by its number", async () => {
+  const prompts = ["go", "/strata show", "/strata show 2"];
+  const { told } = await runPi({ prompts, strata: everyCall });
+  const [list, second] = told;
+  assert.match(list, /^2 +bash : 0; for .* {2}shortened +[\d,]+ {2}[0-9a-f]{8}$/m);
+  for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
+  assert.match(second, /^bash : 0; for .*: shortened, old tool result\n\n/);
+  assert.match(second, /^line 107 of a long result$/m);
+});
+
 test("/strata status lists every option in force and where it comes from", async () => {
   const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], persistEdits: true } }];
   const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };

@@ -1,6 +1,7 @@
 // What must hold at every call of the closed loop. Nothing here trusts the hook's own figures.
 
 import { validate } from "../../../index.js";
+import contract from "../../../lib/contract.js";
 import { isTold, Judge, MOST_ERROR } from "./judge.mjs";
 import { commonRun } from "./same.mjs";
 
@@ -24,7 +25,7 @@ const MOST_REFUSED = 2;
 /** The newest results, which stay whole below every limit, and the newest messages, which go behind all others. */
 const NEWEST_RESULTS = 6;
 const NEWEST_MESSAGES = 20;
-/** The size of a cut text is known to within so many tokens. */
+/** The size of a text that was cut to fit is known to within so many tokens. */
 const CUT_ERROR_TOKENS = 5;
 /** A request is the smallest there can be from this share on. */
 const LEAST_SHARE = 0.97;
@@ -98,10 +99,11 @@ export class Invariants {
       const hasRoom = UNKNOWN_SCALE * whole < 0.5 * provider.contextWindow;
       if (hasRoom && wasWhole && now.get(name) !== tokens) yield `newest: ${name} is cut with room left`;
     }
+    const last = new Map(this.#lastSent.map((of) => [nameOf(of), of]));
     this.#lastSent = sent;
     if (schedule === "everyCall") return;
     for (const [name, tokens] of now)
-      if (tokens > before.get(name) + CUT_ERROR_TOKENS)
+      if (tokens > before.get(name) && tokens > before.get(name) + errorOf(last.get(name)))
         yield `regrown: ${name} had ${before.get(name)} tokens, now ${tokens}`;
     // Without any report it is the layers, which drop by age alone.
     if (!this.#isTruthful || this.#reports.size === 0) return;
@@ -171,6 +173,12 @@ function isLeast({ events, estimate }) {
 
 function nameOf({ role, timestamp, toolCallId }) {
   return `${role} ${timestamp} ${toolCallId}`;
+}
+
+/** Tokens by which the size of a message that was sent may be off: none, unless it was cut to fit. */
+function errorOf(message) {
+  const text = JSON.stringify(message);
+  return Object.values(contract.markers).some(({ cut }) => text.includes(cut.at(-1))) ? CUT_ERROR_TOKENS : 0;
 }
 
 function isSame(one, other) {
