@@ -103,3 +103,32 @@ test("a list is freed with its host, though another agent's is not", () => {
     console.log(JSON.stringify({ left, held: one.length }));`);
   assert.equal(left, 0);
 });
+
+test("of side calls with the end of a list the latest few are held", () => {
+  const { alive } = run(`
+    import { createTransformContext } from "./index.js";
+    import { Conversation } from "./lib/hook/conversation.js";
+    const { fork } = Conversation.prototype;
+    const forks = [];
+    Conversation.prototype.fork = function () {
+      const made = fork.call(this);
+      forks.push(new WeakRef(made));
+      return made;
+    };
+    const hook = createTransformContext();
+    const list = [];
+    for (let turn = 0; turn < 30; turn += 1) {
+      const answer = { role: "assistant", content: [{ type: "text", text: "answer" + turn }], timestamp: turn };
+      list.push({ role: "user", content: "question" + turn, timestamp: turn }, answer);
+      await hook(list);
+      await hook(list.slice(-4));
+      await hook([{ role: "user", content: "a title?", timestamp: turn }, ...list.slice(-3)]);
+    }
+    for (let i = 0; i < 5; i += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      gc();
+    }
+    const alive = forks.filter((of) => of.deref() !== undefined).length;
+    console.log(JSON.stringify({ alive, held: list.length }));`);
+  assert.ok(alive <= 8, `${alive} forks`);
+});

@@ -59,7 +59,9 @@ class Conversations {
   keep(conversation, list, { cuts = 0, shared }) {
     conversation.cuts = cuts;
     const newest = newestIn(list);
-    if (newest !== undefined) this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
+    // Hosts ask aside with the end of a list, time and again: a cut one that nobody continues is held for a while, by `#held`.
+    if (newest !== undefined && cuts === 0)
+      this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);
     // Of these the host holds the messages.
     const isHostsOwn = shared?.own > 0;
@@ -113,7 +115,7 @@ function leavesAnswer({ target, knownEnd }, list) {
 }
 
 /** Tells whether a message of a list is a known one: the same object, or a copy of an answer. */
-const isOwn = (known, message) => known === message;
+const isOwn = (known, message) => known === message && typeof message === "object" && message !== null;
 const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
 
 /** The conversation whose newest messages, as `is` tells, stand nearest to the end of `list`: its beginning was cut or compacted. */
