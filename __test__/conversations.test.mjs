@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
+import { Conversations } from "../lib/hook/conversations.js";
+import { positionsIn } from "../lib/hook/values.js";
 import { talk } from "./support/live/talk.mjs";
 import * as made from "./support/messages.mjs";
 import { brokenRules } from "./support/request-rules.mjs";
@@ -174,6 +176,40 @@ for (const [what, given] of [
     assert.deepEqual([...new Set(read.values())], [1]);
   });
 }
+
+test("a list of which every second message is gone is searched in proportion to its length", () => {
+  let looks = 0;
+  const list = Array.from({ length: 2000 }, (_, i) => user(`message ${i}`));
+  const known = new Proxy(list, {
+    get(of, key) {
+      looks += 1;
+      return of[key];
+    },
+  });
+  for (const copied of [(left) => left, structuredClone]) {
+    looks = 0;
+    const left = list.filter((_, i) => i % 2 === 0);
+    assert.deepEqual(
+      positionsIn(known, copied(left), 0),
+      Int32Array.from(left, (_, i) => 2 * i),
+    );
+    assert.ok(looks < 20 * list.length, `${looks} looks`);
+  }
+});
+
+test("a message is found where it stood, before any like it", () => {
+  const [a, b, c, d] = ["a", "b", "b", "d"].map((text) => made.user(text));
+  assert.deepEqual([...positionsIn([a, b, c, d], [a, c, b, d], 1)], [2, 1, 3]);
+});
+
+test("what stands in two lists without being an object tells of no common past", () => {
+  for (const nothing of [undefined, null, "text", 7]) {
+    const known = { target: [user("go"), says("done"), nothing] };
+    const conversations = new Conversations();
+    conversations.keep(known, known.target, {});
+    assert.deepEqual(conversations.find([user("another"), nothing, user("task")], {}), {});
+  }
+});
 
 test("a conversation with ids like another's keeps its own language", async () => {
   const bare = (messages) => structuredClone(messages).map(({ timestamp, ...message }) => message);

@@ -110,25 +110,33 @@ function sharedBeginning(known, list) {
   return { own, count, knownEnd: from + count, kept };
 }
 
-/** New messages of a list that are looked for among all known ones by value: a list may begin with a few of them. */
+/** Messages of a list that may be compared by value with all known ones: a list may begin with a few new ones. */
 const MOST_SOUGHT = 8;
 
-/** The position in `known` of each message of `list` from `kept` on, as the same object or a copy; -1 for a new one. */
+/** The position in `known` of each message of `list` from `kept` on, as the same object or else as a copy; -1 for a new one. */
 function positionsIn(known, list, kept) {
-  let [next, sought, places] = [kept, 0, undefined];
-  const search = (message) => {
-    if (sought < MOST_SOUGHT) {
-      const place = known.findIndex((one, i) => i >= next && isSameMessage(one, message));
-      sought += Number(place < 0);
-      return place;
+  let [next, comparisons, places] = [kept, MOST_SOUGHT * (known.length - kept), undefined];
+  const ownPlace = (message) => {
+    // While each is found behind the one before, the map would take longer.
+    const place = places === undefined ? known.indexOf(message, next) : -1;
+    if (place >= 0) return place;
+    if (places === undefined) {
+      places = new Map();
+      for (let i = kept; i < known.length; i += 1) places.set(known[i], i);
     }
-    places ??= new Map(known.map((one, i) => [one, i]).slice(kept));
-    return message === undefined ? -1 : (places.get(message) ?? -1);
+    return places.get(message) ?? -1;
+  };
+  const copyPlace = (message) => {
+    for (let i = next; i < known.length && comparisons > 0; i += 1) {
+      if (isSameMessage(known[i], message)) return i;
+      comparisons -= 1;
+    }
+    return -1;
   };
   return Int32Array.from(list.slice(kept), (message) => {
-    // Most stand behind the one before.
-    const isNext = message !== undefined && Object.is(known[next], message);
-    const place = isNext ? next : search(message);
+    if (message === undefined) return -1;
+    const own = ownPlace(message);
+    const place = own < 0 ? copyPlace(message) : own;
     if (place >= 0) next = place + 1;
     return place;
   });
