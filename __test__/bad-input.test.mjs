@@ -173,7 +173,10 @@ test("100 MB of text", { timeout: 300_000 }, async () => {
 test("an aborted signal, and things that are no signal", async () => {
   const messages = [user("go"), result("orphan", "x")];
   assert.equal(await tight()(messages, AbortSignal.abort()), messages);
-  for (const signal of [null, 7, "text", {}, { aborted: false }]) {
+  const addEventListener = () => {};
+  const removeEventListener = throwing(new Error("no"));
+  const unremovable = { aborted: false, addEventListener, removeEventListener };
+  for (const signal of [null, 7, "text", {}, { aborted: false }, { addEventListener }, unremovable]) {
     assert.deepEqual(await tight()(messages, signal), [messages[0]]);
   }
   const hostile = {
@@ -181,7 +184,8 @@ test("an aborted signal, and things that are no signal", async () => {
       throw new Error("no");
     },
   };
-  assert.equal(await tight()(messages, hostile), messages);
+  for (const signal of [hostile, { ...unremovable, addEventListener: removeEventListener }])
+    assert.equal(await tight()(messages, signal), messages);
 });
 
 /** More results than stay whole. */

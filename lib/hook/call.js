@@ -56,7 +56,11 @@ class Call {
 
   end() {
     this.isCancelled = true;
-    this.#signal?.removeEventListener("abort", this.#cancel);
+    try {
+      this.#signal?.removeEventListener("abort", this.#cancel);
+    } catch {
+      // A signal that keeps its listener changes nothing: the call is over.
+    }
   }
 }
 
