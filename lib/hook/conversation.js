@@ -44,7 +44,7 @@ class Conversation {
     this.billed = {};
   }
 
-  /** Another one that goes on from here. */
+  /** Another one that goes on from here. The edits are shared: what either makes of a message serves both. */
   fork() {
     const fork = new Conversation(this.#native.fork(), this.#host, this);
     fork.#list = this.#list.slice();

@@ -137,8 +137,9 @@ class Hook {
     const { list, edited, plan, contextWindow } = outcome;
     const { tokensBefore, tokensAfter, floorTokens, budget, firstChanged } = plan;
     const { mode, why } = scheduleOf(plan);
-    if (plan.isNews === 1) {
-      const { provider, model } = list.findLast(isAnswer);
+    const answer = list.findLast(isAnswer);
+    if (plan.isNews === 1 && answer !== undefined) {
+      const { provider, model } = answer;
       const { learnedWindow } = plan;
       reporter.emit({ type: "contextWindowLearned", contextWindow: learnedWindow, provider, model });
     }

@@ -11,9 +11,11 @@ const {
   arithmetic: ARITHMETIC,
   edit: EDIT,
   markers: MARKERS,
+  positions,
   sizes: SIZES,
 } = require("../contract.js");
 
+const AT = positions(EDIT);
 /** Numbers before the first edit. */
 const HEAD = SIZES.length + ARITHMETIC.length;
 /** Numbers of a range: a text block with head and tail of a cut, lines from and to with why they stay, or a message and zeros. */
@@ -76,17 +78,29 @@ function readEdits(numbers, texts, last) {
       edits.push(last[known]);
       continue;
     }
-    const row = Object.fromEntries(EDIT.map((name, i) => [name, numbers[at + i] | 0]));
+    const number = (name) => numbers[at + AT[name]] | 0;
     const first = at + EDIT.length;
-    const end = first + row.ranges * RANGE_NUMBERS;
+    const end = first + number("ranges") * RANGE_NUMBERS;
     const ranges = [];
     for (let from = first; from < end; from += RANGE_NUMBERS)
       ranges.push(Array.from(numbers.subarray(from, from + RANGE_NUMBERS)));
-    const [action, reason] = [ACTIONS[row.action], REASONS[row.reason]];
-    // A whole text to put in, or the handle that a cut names.
-    const text = row.hasText === 1 ? told.next().value : undefined;
-    // With the message that it was made of, the edited copy, and the text in that.
-    edits.push({ ...row, action, reason, text, ranges, of: undefined, copy: undefined, written: undefined });
+    // All have one shape, for each call walks them.
+    edits.push({
+      index: number("index"),
+      action: ACTIONS[number("action")],
+      layer: number("layer"),
+      reason: REASONS[number("reason")],
+      cl100kSaved: number("cl100kSaved"),
+      count: number("count"),
+      images: number("images"),
+      /** A whole text to put in, or the handle that a cut names. */
+      text: number("hasText") === 1 ? told.next().value : undefined,
+      ranges,
+      /** The message that it was made of, the edited copy, and the text in that. */
+      of: undefined,
+      copy: undefined,
+      written: undefined,
+    });
     at = end;
   }
   return edits;
