@@ -215,7 +215,7 @@ export type StrataEvent =
       tokensSaved: number;
     }
   | { type: "thinkingStripped"; index: number; blocks: number; tokensSaved: number }
-  /** Consecutive messages, `from` and `to` included. */
+  /** Consecutive messages that one rule dropped, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
   /** Layer 4 shrank the request: `step` says how. */
   | { type: "shrunk"; step: string; tokensSaved: number }

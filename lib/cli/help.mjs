@@ -90,7 +90,7 @@ their files (Node 22).`,
   --model NAME                 a model whose encoding is wanted, such as gpt-4o
   --tokenizer FILE             an open model's tokenizer.json, tekken.json or
                                tiktoken file
-  --pattern REGEX              the pattern of a tiktoken file`,
+  --pattern REGEX              the pattern of that tiktoken file`,
     examples: `  pi-strata count README.md src/*.ts
   pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt
   pbpaste | pi-strata count --json | jq .total`,
