@@ -52,7 +52,8 @@ function applied(list, plan, writer, isAsRead) {
     else if (!isWhole(edit)) sent[edit.index] = edit.copy;
   }
   const ordered = plan.order.length === 0 ? sent : plan.order.map((index) => sent[index]);
-  return { plan: made, edited: ordered.filter((message) => message !== DROPPED) };
+  const isDropped = edits.some(({ action }) => action === "drop");
+  return { plan: made, edited: isDropped ? ordered.filter((message) => message !== DROPPED) : ordered };
 }
 
 /** Stands in a request where a message is left out. */
