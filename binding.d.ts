@@ -25,6 +25,8 @@ export declare class Conversation {
   plan(kept: number, positions: Int32Array, numbers: Float64Array, strings: unknown[], terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
+  /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
+  free(): Promise<void>
   /** Explains the last plan. */
   explanation(): Explanation
   /** Tokens of each message, as they were measured for the last plan. */

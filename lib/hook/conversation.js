@@ -53,6 +53,11 @@ class Conversation {
     return fork;
   }
 
+  /** Frees the memory of one that is given up, when its calls are over. */
+  free() {
+    return this.turn(() => this.#native.free());
+  }
+
   /** The list that the calls under way bring it to. An aborted call leaves it where it was. */
   get target() {
     return this.#ahead ?? this.#list;

@@ -65,7 +65,13 @@ class Conversations {
     const others = this.#held.filter((of) => of !== conversation);
     // Of these the host holds the messages.
     const isHostsOwn = shared?.own > 0;
-    this.#held = isHostsOwn ? others : [conversation, ...others].slice(0, MOST_COPIED);
+    const held = isHostsOwn ? others : [conversation, ...others];
+    this.#held = held.slice(0, MOST_COPIED);
+    for (const one of held.slice(MOST_COPIED)) {
+      if (one.cuts === 0) continue;
+      this.forget(one);
+      one.free();
+    }
     if (this.#recent[0]?.deref() === conversation) return;
     const earlier = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [new WeakRef(conversation), ...earlier].slice(0, MOST);

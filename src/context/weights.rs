@@ -64,8 +64,6 @@ pub const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
 /// A lost use costs so many times `economy` where room is short: only near uses count there. From 2 to 4, names in view rise with
 /// the tokens evaluated.
 pub const LIMIT_TIMES: f64 = 3.0;
-/// The first price of a batch where room is short, as a share of the host's: only what must go goes, the cheapest first.
-pub const FIRST_PRICE_SHARE: f64 = 0.1;
 /// The low water: share of a limit's room beside prompt and tools that layer 4 leaves. A fuller context would be back after a
 /// few calls.
 pub const LOW_WATER: f64 = 0.5;

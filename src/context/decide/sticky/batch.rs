@@ -14,8 +14,8 @@ use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_r
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
 use crate::context::weights::{
-    FIRST_PRICE_SHARE, FULL_SHARE, GROWTH_SHARE, LEAST_CONTEXT, LIMIT_TIMES, LOW_WATER, OLDER_SHARE,
-    OWN_CALL, QUARTERS, WORDS_WATER,
+    FULL_SHARE, GROWTH_SHARE, LEAST_CONTEXT, LIMIT_TIMES, LOW_WATER, OLDER_SHARE, OWN_CALL, QUARTERS,
+    WORDS_WATER,
 };
 use crate::tokens::estimate::Estimate;
 
@@ -152,11 +152,8 @@ impl Fold {
         let (price, cost) = (self.policy.price(), self.cost(goal));
         // Where room is short nothing stays longer than the room takes to be filled anew, a call is worth less than its room, and
         // only what must go goes.
-        let (ahead, own_call, first_price) = if goal.is_short {
-            (self.turnover(), 0.0, FIRST_PRICE_SHARE * price)
-        } else {
-            (f64::INFINITY, OWN_CALL, price)
-        };
+        let (ahead, own_call) =
+            if goal.is_short { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
         let Self { account, held, index, .. } = self;
         let view = View::of(index, account, held, ahead);
         let take_steps = |account: &mut Account, Way { from, most }: Way| {
@@ -179,7 +176,7 @@ impl Fold {
             if !goal.is_exact && !goal.is_short {
                 ladder.pass(price, f64::NEG_INFINITY);
             }
-            ladder.go_down_to(most, first_price);
+            ladder.go_down_to(most, price);
             ladder.lost
         };
         let mark = account.mark();
