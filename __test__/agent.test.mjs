@@ -84,19 +84,6 @@ function suite(version) {
       assert.ok(hooked.hookCalls.every(settled), "the loop's array has only grown");
     });
 
-    test("slides the window", async () => {
-      const contextWindow = 5_000;
-      const hook = everyCall({ contextWindow, overflow: "keep", calibrate: false });
-      const { hookCalls, sent } = await run({ hook });
-      const slid = hookCalls.filter(({ messages, result }) => result.length < messages.length);
-      assert.ok(slid.length >= 5, `${slid.length} requests lost messages`);
-      for (const [index, { messages, result }] of hookCalls.entries()) {
-        assert.deepEqual(result, expectedOf(messages, contextWindow), `request ${index}`);
-        assertEndsKept(messages, result);
-        assert.deepEqual(pairs(sent[index].messages), []);
-      }
-    });
-
     test("shrinks on until the request fits, and keeps the prompt and the tools in reach of the model", async () => {
       const [contextWindow, reserveTokens] = [6_000, 500];
       const { hookCalls, sent } = await run({
@@ -132,9 +119,9 @@ function suite(version) {
 }
 
 /** What the layers make of a transcript with the options at their defaults. */
-function expectedOf(messages, contextWindow = 200_000) {
-  const limits = { keepRecentToolResults: 6, keepRecentThinking: 1, keepRecentMessages: 20, contextWindow };
-  return layers(messages, limits, countTokens);
+function expectedOf(messages) {
+  const limits = { keepRecentToolResults: 6, keepRecentThinking: 1, keepRecentMessages: 20 };
+  return layers(messages, { ...limits, contextWindow: 200_000 }, countTokens);
 }
 
 /** The prompt and the tools, the question and the newest message are among what is sent. */

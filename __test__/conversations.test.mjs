@@ -34,62 +34,6 @@ async function assertSound(hook, list) {
   return sent;
 }
 
-const opening = () => [
-  user("go"),
-  calls(["c0", "c1"], "x", [thought("hm")]),
-  result("c0", "one"),
-  result("c1", "two"),
-];
-
-for (const [what, branch] of [
-  [
-    "to behind a call, with another result",
-    ([go, asks, one]) => [go, asks, one, result("c1", "other"), calls(["c9"]), result("c9", "z")],
-  ],
-  ["to behind a result, to go on", (list) => list],
-  ["to a question that is asked anew", (list) => [...list, says("It is 42."), user("and in French?")]],
-  [
-    "to results that the host cleared",
-    ([go, asks]) => [go, asks, result("c0", "[cleared]"), result("c1", "[cleared]"), user("go on")],
-  ],
-]) {
-  test(`after going back ${what} the request is whole`, async () => {
-    for (const schedule of ["sticky", "everyCall"]) {
-      const hook = createTransformContext({ ...WINDOW, schedule });
-      const list = opening();
-      await hook(list);
-      await hook([...list, calls(["c2"], BIG), result("c2", "x")]);
-      await hook([...list, calls(["c2"], BIG), result("c2", "x"), says("done"), user("next")]);
-      const back = branch(list);
-      const sent = await assertSound(hook, back);
-      const newest = back.filter(({ role }) => role === "toolResult").slice(-6);
-      for (const message of newest) assert.ok(sent.includes(message), "the newest results are whole");
-      for (let at = 0; at < 10; at += 1) {
-        back.push(calls([`n${at}`]), result(`n${at}`, "line\n".repeat(30)));
-        await assertSound(hook, back);
-      }
-    }
-  });
-}
-
-test("an aborted call leaves nothing behind", async () => {
-  for (let microtasks = 0; microtasks < 80; microtasks += 1) {
-    const hook = createTransformContext(WINDOW);
-    const list = [user("go"), calls(["c0"]), result("c0", "old"), calls(["c1"], BIG), result("c1", "x")];
-    await hook(list);
-    list.push(calls(["c2"]), result("c2", "q"));
-    const controller = new AbortController();
-    const pending = hook(list, controller.signal);
-    for (let i = 0; i < microtasks % 40; i += 1) await null;
-    controller.abort();
-    await pending;
-    list[2] = result("c0", "[pruned]");
-    await assertSound(hook, list);
-    list.push(calls(["c3"]), result("c3", "r"));
-    await assertSound(hook, list);
-  }
-});
-
 test("after an aborted call only what the next one changes is told as changed", async () => {
   const events = [];
   const onEvent = (event) => event.type === "transformed" && events.push(event);

@@ -1,77 +1,9 @@
-// Layers 1 to 3 as documented, in a table. properties.test.mjs holds them against an oracle over generated transcripts.
+// What layers 1 to 3 write and leave. properties.test.mjs holds what they choose against an oracle over generated transcripts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext } from "../index.js";
-import { answer, call, custom, image, result, text, thinking, user } from "./support/messages.mjs";
-
-/** Messages by letter: `y`stem, `u`ser, `a`nswer, `k` an answer with thinking, `c`all, `b` a call with thinking, `r`esult. */
-function spelled(letters, api) {
-  const words = text("word ".repeat(100));
-  const thought = thinking("hm", "reasoning_content");
-  const made = {
-    y: () => ({ role: "system", content: "prompt" }),
-    u: () => user([words]),
-    a: () => answer([words], { api }),
-    k: () => answer([thought, words], { api }),
-    c: (id) => answer([call(id)], { api }),
-    b: (id) => answer([thought, call(id)], { api }),
-    r: (id) => result(id, "a line of a result\n".repeat(60)),
-  };
-  let calls = 0;
-  return Array.from(letters, (letter, number) => {
-    if (letter === "c" || letter === "b") calls += 1;
-    return { ...made[letter](`${calls}`), number };
-  });
-}
-
-/** The fate of each message by letter: kept as it is, `s`ummarised, without `t`hinking, or `-` dropped. */
-function fates(messages, sent) {
-  let at = 0;
-  const fate = (message) => {
-    const found = sent[at];
-    if (found?.role !== message.role || found.toolCallId !== message.toolCallId) return "-";
-    if (found !== message && found.number !== message.number) return "-";
-    at += 1;
-    if (found === message) return ".";
-    return message.role === "toolResult" ? "s" : "t";
-  };
-  const all = messages.map(fate).join("");
-  assert.equal(at, sent.length, `${all}: nothing is added, order is kept`);
-  return all;
-}
-
-const RULES = [
-  // Layer 1: the newest six results stay, whoever called for them.
-  ["ucrcrcrcrcrcrcrcr", {}, "..s.s............"],
-  ["ucrcrcr", { keepRecentToolResults: 1 }, "..s.s.."],
-  ["ucrcrcrcrcrcrcr", { minSummaryChars: 5000 }, "..............."],
-  // Layer 2: the newest answer with thinking keeps it.
-  ["ukuku", {}, ".t..."],
-  ["ukukukau", { keepRecentThinking: 2 }, ".t......"],
-  ["ukuku", { thinkingScope: "closedTurns" }, ".t..."],
-  ["ubrbrk", { keepRecentToolResults: 9, thinkingScope: "closedTurns" }, "......"],
-  ["ubrbrk", { keepRecentToolResults: 9 }, ".t.t.."],
-  ["ubrbrk", { keepRecentToolResults: 9, api: "openai-completions" }, "......"],
-  ["ubrbrk", { keepRecentToolResults: 9, api: "openai-responses" }, "......"],
-  // Layer 3: from the second message on, group by group, until the rest fits three quarters of the window.
-  ["uaaaau", { contextWindow: 750, keepRecentMessages: 1 }, ".-...."],
-  ["uaaaau", { contextWindow: 650, keepRecentMessages: 1 }, ".--..."],
-  ["uaaaau", { contextWindow: 650, contextRatio: 0.9, keepRecentMessages: 1 }, ".-...."],
-  ["uaaaau", { contextWindow: 9000, maxPromptTokens: 500, keepRecentMessages: 1 }, ".--..."],
-  ["uaaaau", { contextWindow: 750, maxPromptTokens: 700, keepRecentMessages: 1 }, ".-...."],
-  ["yuacrauau", { contextWindow: 1, keepRecentMessages: 2 }, "..-----.."],
-  ["yuacrauau", { contextWindow: 1, keepRecentMessages: 5 }, "..-......"],
-  ["uaau", { contextWindow: 1, keepRecentMessages: 9 }, "...."],
-];
-
-for (const [letters, { api = "anthropic-messages", ...options }, expected] of RULES) {
-  test(`of ${letters} with ${JSON.stringify({ api, ...options })}: ${expected}`, async () => {
-    const messages = spelled(letters, api);
-    const fixed = { schedule: "everyCall", overflow: "keep", calibrate: false };
-    assert.equal(fates(messages, await createTransformContext({ ...fixed, ...options })(messages)), expected);
-  });
-}
+import { answer, custom, image, result, text, thinking, user } from "./support/messages.mjs";
 
 /** A transcript whose first result is old: six newer ones follow. */
 function withOldResult(old) {

@@ -65,6 +65,8 @@ test("the layers do what the rules say, in a list that grew as in a new one, and
       keepRecentThinking: roll(3),
       keepRecentMessages: roll(30),
       thinkingScope: ["all", "closedTurns"][roll(2)],
+      minSummaryChars: [500, 500, 1000][roll(3)],
+      maxPromptTokens: [undefined, 400, 2000][roll(3)],
     };
     let told;
     const onEvent = (event) => (told = event.type === "transformed" ? event : told);

@@ -566,24 +566,6 @@ for (const [place, options] of [
       assert.throws(() => manager.setSystemPrompt("s"), TypeError);
       assert.deepEqual([manager.getMessages("s"), manager.listSessions()], [[], []]);
     });
-
-    test("a planner, an evaluator and an executor share one session id", () => {
-      const { manager } = managerOf();
-      const actor = (name) => (text) => {
-        manager.getOrCreateContext("task", "You plan, execute and evaluate.");
-        manager.addMessage("task", says(`${name}: ${text}`));
-        return manager.getMessages("task");
-      };
-      const [planner, executor, evaluator] = ["planner", "executor", "evaluator"].map(actor);
-      planner("read VERSION.txt");
-      executor("it is not there");
-      assert.deepEqual(fieldsOf(evaluator("failed"), "content"), [
-        "You plan, execute and evaluate.",
-        "planner: read VERSION.txt",
-        "executor: it is not there",
-        "evaluator: failed",
-      ]);
-    });
   });
 }
 

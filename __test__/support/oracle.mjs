@@ -16,7 +16,7 @@ function reduced(messages, limits, countTokens) {
   const oldResults = results.slice(0, Math.max(0, results.length - limits.keepRecentToolResults));
   const oldThinking = indicesOfOldThinking(messages, limits);
   return messages.map((message, i) => {
-    if (oldResults.includes(i)) return summarized(message, countTokens);
+    if (oldResults.includes(i)) return summarized(message, limits, countTokens);
     if (oldThinking.includes(i)) return stripped(message);
     return message;
   });
@@ -36,12 +36,12 @@ function indicesOfOldThinking(messages, { keepRecentThinking, thinkingScope = "a
   });
 }
 
-function summarized(message, countTokens) {
+function summarized(message, { minSummaryChars = 500 }, countTokens) {
   const text = message.content
     .filter((block) => block.type === "text")
     .map((block) => block.text)
     .join("\n");
-  const summary = summaryOf(text);
+  const summary = text.length > minSummaryChars ? summaryOf(text) : undefined;
   if (summary === undefined) return message;
   const firstText = message.content.findIndex((block) => block.type === "text");
   const content = message.content
@@ -52,7 +52,6 @@ function summarized(message, countTokens) {
 }
 
 function summaryOf(text) {
-  if (text.length <= 500) return undefined;
   const lines = text.split("\n");
   const left = Math.max(0, lines.length - 5);
   const summary = [
@@ -82,7 +81,12 @@ function stripped(message) {
 }
 
 /** Layer 3: the oldest groups of a call and its results go until the rest fits. */
-function window(messages, { contextWindow, keepRecentMessages, contextRatio = 0.75 }, countTokens) {
+function window(
+  messages,
+  { contextWindow, keepRecentMessages, contextRatio = 0.75, maxPromptTokens },
+  countTokens,
+) {
+  const room = Math.min(contextWindow * contextRatio, maxPromptTokens ?? contextWindow);
   const tokens = messages.map((message) => countTokens(message));
   let total = tokens.reduce((sum, count) => sum + count, 0);
   const groups = messages.map(({ role, toolCallId }, i) => {
@@ -93,7 +97,7 @@ function window(messages, { contextWindow, keepRecentMessages, contextRatio = 0.
   const tail = spoken[Math.max(0, spoken.length - Math.max(1, keepRecentMessages))] ?? messages.length;
   const end = Math.min(...groups.slice(tail), tail);
   const dropped = new Set();
-  for (let i = 0; i < end && total > contextWindow * contextRatio; i += 1) {
+  for (let i = 0; i < end && total > room; i += 1) {
     if (groups[i] !== i || isProtected(messages, i)) continue;
     for (const member of indicesOf(groups, (group) => group === i)) {
       dropped.add(member);

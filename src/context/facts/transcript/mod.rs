@@ -175,6 +175,3 @@ fn sorted(mut times: Vec<f64>) -> Arc<[f64]> {
     times.sort_by(f64::total_cmp);
     times.into()
 }
-
-#[cfg(test)]
-mod tests;
