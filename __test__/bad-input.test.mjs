@@ -92,14 +92,6 @@ test("fields of the wrong type everywhere", async () => {
   }
 });
 
-test("a tool result before its call is left out", async () => {
-  const messages = [user("go"), result("a", "early"), answer(":a"), user("next")];
-  const events = [];
-  const sent = await tight({ onEvent: (event) => events.push(event) })(messages);
-  assert.deepEqual(sent, [messages[0], messages[2], messages[3]]);
-  assert.equal(events.find(({ type }) => type === "repaired").index, 1);
-});
-
 test("tool arguments that JSON cannot say", async () => {
   const cyclic = {};
   cyclic.self = cyclic;

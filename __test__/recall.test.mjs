@@ -79,15 +79,6 @@ describe("the marker", () => {
       assert.match(line, / 个字符 \.\.\.\]$/);
     }
   });
-
-  test("stays as documented without the option", async () => {
-    const [{ line }] = await handles(messages, { recall: false });
-    assert.match(line, /字符 \.\.\.\]$/);
-  });
-
-  test("is the same in copies and in a second process's hook", async () => {
-    assert.deepEqual(await handles(structuredClone(messages)), await handles(messages));
-  });
 });
 
 describe("the tool", () => {

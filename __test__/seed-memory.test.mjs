@@ -35,20 +35,17 @@ describe("before a question over 85 % of the window, after an answer over 80 %",
   const pending = "And now?";
   const before = countTokens([...messages, user(pending)]);
 
-  test("needsContextSummarization before a question: over 85 % of the window, summarise first", () => {
-    const at = (contextWindow) =>
-      new RollingMemory({ contextWindow }).needsContextSummarization(messages, pending);
-    assert.deepEqual(at(before / 0.85), { needed: false, phase: "pre", ratio: 0.85 });
-    assert.equal(at(before / 0.85 - 1).needed, true);
-    assert.equal(at(before * 2).ratio, 0.5);
-  });
-
-  test("needsContextSummarization after an answer: over 80 %, prepare", () => {
-    const after = countTokens(messages);
-    const at = (contextWindow) => new RollingMemory({ contextWindow }).needsContextSummarization(messages);
-    assert.deepEqual(at(after / 0.8), { needed: false, phase: "post", ratio: 0.8 });
-    assert.equal(at(after / 0.8 - 1).needed, true);
-  });
+  for (const [when, limit, phase, tokens, ...asked] of [
+    ["before a question: over 85 % of the window, summarise first", 0.85, "pre", before, pending],
+    ["after an answer: over 80 %, prepare", 0.8, "post", countTokens(messages)],
+  ]) {
+    test(`needsContextSummarization ${when}`, () => {
+      const at = (contextWindow) =>
+        new RollingMemory({ contextWindow }).needsContextSummarization(messages, ...asked);
+      assert.deepEqual(at(tokens / limit), { needed: false, phase, ratio: limit });
+      assert.equal(at(tokens / limit - 1).needed, true);
+    });
+  }
 
   test("by what the provider counted, where that is more", () => {
     const usage = { input: 10, cacheRead: 800, cacheWrite: 40, output: 50, totalTokens: 900 };

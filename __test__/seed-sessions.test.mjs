@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { ContextManager, createSharedContextManager, toOpenAIMessages } from "pi-strata/sessions";
+import { ContextManager, toOpenAIMessages } from "pi-strata/sessions";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
 import { calls, result, says, user } from "./support/said.mjs";
@@ -568,17 +568,3 @@ for (const [place, options] of [
     });
   });
 }
-
-test("createSharedContextManager({ pool }) has the same methods", () => {
-  const pool = { connect: async () => {}, query: async () => {} };
-  const shared = createSharedContextManager({ pool });
-  for (const name of [
-    "getOrCreateContext",
-    "addMessage",
-    "getMessages",
-    "clearContext",
-    "getStats",
-    "compressContext",
-  ])
-    assert.equal(shared[name].length, ContextManager.prototype[name].length, name);
-});

@@ -103,17 +103,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn cuts_stay_outside_surrogate_pairs() {
-        let text = utf16("a😀b");
-        assert_eq!(head(&text, Utf16Len(2)), utf16("a"));
-        assert_eq!(head(&text, Utf16Len(3)), utf16("a😀"));
-        assert_eq!(tail(&text, Utf16Len(2)), utf16("b"));
-        assert_eq!(tail(&text, Utf16Len(3)), utf16("😀b"));
-        assert_eq!(tail(&text, Utf16Len(9)), text);
-        assert!(head(&text, Utf16Len(0)).is_empty() && tail(&text, Utf16Len(0)).is_empty());
-    }
-
     proptest! {
         #[test]
         fn a_cut_of_valid_text_is_valid(text in "\\PC{0,30}", at in 0usize..40) {

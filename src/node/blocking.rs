@@ -130,14 +130,6 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_and_a_failure_end_in_a_code() {
-        assert_eq!(task(|_| Ok(7)).compute().ok(), Some(7));
-        let panicked = failure(&mut task(|_| panic!("canary")));
-        assert!(panicked.contains("ERR_INTERNAL") && !panicked.contains("canary"), "{panicked}");
-        assert!(failure(&mut task(|_| Err(Failure::invalid("no")))).contains("ERR_INVALID_INPUT"));
-    }
-
-    #[test]
     fn cancelled_work_stops_at_its_next_check_or_never_begins() {
         let mut waiting = task(|_| panic!("must not begin"));
         waiting.cancel.cancel();

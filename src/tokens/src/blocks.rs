@@ -105,21 +105,3 @@ pub(crate) fn digit_triples(digit: u64) -> u64 {
     }
     starts
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Bits as the examples write them, bit 0 on the left.
-    fn bits(text: &str) -> u64 {
-        text.split(' ').enumerate().filter(|(_, bit)| *bit == "1").fold(0, |all, (at, _)| all | 1 << at)
-    }
-
-    #[test]
-    fn the_examples_are_true() {
-        assert_eq!(flood(bits(". 1"), bits("1 1 1 . . . 1 1 1")), bits(". 1 1"));
-        let (white, gap) = (bits(". 1 1 1 ."), bits(". . 1 1 ."));
-        assert_eq!(inner_white_starts(white, gap, 0, bits("1 1 1 1 1")), bits(". . 1 1 ."));
-        assert_eq!(digit_triples(bits("1 1 1 1 1 1 1")), bits("1 . . 1 . . 1"));
-    }
-}

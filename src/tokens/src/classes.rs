@@ -123,15 +123,3 @@ pub(crate) fn at(text: &[u8], at: usize) -> Option<(Class, usize)> {
 
 /// The classes of ASCII: one load in the hottest loop. A test compares it to [`of`].
 static ASCII: [Class; 128] = include!(concat!(env!("OUT_DIR"), "/ascii.rs"));
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ascii_agrees_with_the_generated_table() {
-        for byte in 0..128u8 {
-            assert_eq!(at(&[byte], 0), Some((of(u32::from(byte)), 1)), "byte {byte}");
-        }
-    }
-}

@@ -69,27 +69,6 @@ fn a_huge_overhead_is_doubted() {
     close(calibration.estimate().tokens(size(3_000)), 9_000.0, 1e-6);
 }
 
-/// A conversation that grows to 40 000 tokens, then one of which 2 500 are edited away, or would be.
-#[test]
-fn a_scale_far_from_any_is_learned_from_steps_as_large_as_the_prompt() {
-    let report = |step: usize| 3.0 * (2_000 + 3_000 * step) as f64;
-    let reports: Vec<_> = (0..4).map(|step| ("a", report(step), 1_000 + 3_000 * step)).collect();
-    close(after(&reports).estimate().tokens(size(13_000)), report(4), 0.01);
-}
-
-#[test]
-fn a_new_model_has_a_scale_of_its_own_and_the_same_overhead() {
-    let mut reports: Vec<_> = (0..50)
-        .map(|step| ("a", 14_000.0 + 1_400.0 * f64::from(step), 5_000 + 1_000 * step as usize))
-        .collect();
-    let learned = after(&reports).estimate();
-    assert!((learned.scale - 1.4).abs() < 0.01 && (learned.base - 7_000.0).abs() < 300.0, "{learned:?}");
-    reports.push(("b", 60_000.0, 55_000));
-    let switched = after(&reports).estimate();
-    close(switched.tokens(size(55_000)), 60_000.0, 1e-6);
-    close(switched.tokens(size(70_000)), 75_000.0, 0.01);
-}
-
 #[test]
 fn learns_any_scale_within_a_few_calls() {
     for scale in [0.7, 1.0, 1.5, 2.0, 3.0] {

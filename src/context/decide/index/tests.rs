@@ -130,25 +130,6 @@ fn a_line_that_an_edit_quotes_and_writes_again_is_not_stale() {
 }
 
 #[test]
-fn a_line_of_a_file_is_worth_more_than_one_of_a_log() {
-    let first = "let n100 = 100;";
-    let loss = |is_file: bool, text: &str| {
-        let mut session = Session::default();
-        if is_file {
-            session.read("a.rs", text);
-        } else {
-            session.show(text, false, Vec::new(), None);
-        }
-        session.loss(&session.index.clone().number(&[], &lines::of_texts([utf16(first)].into_iter())))
-    };
-    assert!(loss(true, first) > loss(false, first));
-}
-
-fn utf16(text: &str) -> Vec<u16> {
-    text.encode_utf16().collect()
-}
-
-#[test]
 fn what_was_read_ages_from_the_first_edit_after_it_and_with_calls_that_edit_nothing() {
     let loss = |first: bool, calls: u32| {
         let mut session = Session::default();

@@ -160,30 +160,6 @@ impl Visitor for Possessive {
 mod tests {
     use super::*;
 
-    fn pieces(patterns: &[&str], text: &str) -> Vec<String> {
-        let (stages, mut start, mut found) = (Stages::new(patterns).expect("a pattern"), 0, Vec::new());
-        stages.find(text.as_bytes(), 0, |end| {
-            found.push(text[start..end].to_owned());
-            start = end;
-            true
-        });
-        found
-    }
-
-    #[test]
-    fn white_space_gives_its_last_character_to_what_follows() {
-        let pattern = r" ?\p{L}+|\s+(?!\S)|\s+";
-        assert_eq!(pieces(&[pattern], "a  b \n c  "), ["a", " ", " b", " \n", " c", "  "]);
-        assert_eq!(pieces(&[pattern], "12  a"), ["12", " ", " a"]);
-    }
-
-    #[test]
-    fn each_stage_sees_only_its_part() {
-        let stages = [r"\p{N}{1,3}", r" ?\p{L}+|\s+(?!\S)|\s+"];
-        assert_eq!(pieces(&stages, "ab  1234 c"), ["ab", "  ", "123", "4", " c"]);
-        assert_eq!(pieces(&[], ""), Vec::<String>::new());
-    }
-
     #[test]
     fn what_is_refused_is_told_with_its_place() {
         let refused = |pattern| Stages::new(&[pattern]).expect_err("refused");
