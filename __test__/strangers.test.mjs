@@ -107,16 +107,8 @@ describe("a message between a call and its results", () => {
     const options = { keepRecentToolResults: 0, schedule: "everyCall" };
     const later = [...messages, answer("done"), user("next")];
     const sent = await createTransformContext(options)(later);
-    assert.deepEqual(fieldsOf(sent, "role"), [
-      "user",
-      "assistant",
-      "toolResult",
-      "toolResult",
-      "user",
-      "user",
-      "assistant",
-      "user",
-    ]);
+    const roles = "user assistant toolResult toolResult user user assistant user";
+    assert.equal(fieldsOf(sent, "role").join(" "), roles);
     assert.deepEqual([sent[4], sent[5]], [later[2], later[4]]);
     assert.ok(sent[2].content[0].text.length < long.length && sent[3].content[0].text.length < long.length);
   });

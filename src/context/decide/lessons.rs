@@ -159,15 +159,11 @@ mod tests {
         let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
         let transcript = Transcript::new(vec![message(RawRole::User), message(answer)]);
         let mut lessons = Lessons::default();
-        let mut called = |estimated| {
-            let last = transcript.get(0).map(|message| message.identity);
-            let call = Call { last, sent: Sent::default(), estimated };
-            lessons.called(call);
-            call
-        };
-        let [far, own, _nearest] = [2000.0, 1000.0, 1010.0].map(&mut called);
-        let may_answer = |call| lessons.is_answer_to(Some(call), &transcript, 1);
-        assert_eq!([&far, &own].map(may_answer), [false, true]);
+        let last = transcript.get(0).map(|message| message.identity);
+        let calls = [2000.0, 1000.0, 1010.0].map(|estimated| Call { last, sent: Sent::default(), estimated });
+        calls.into_iter().for_each(|call| lessons.called(call));
+        let may_answer = calls.map(|call| lessons.is_answer_to(Some(&call), &transcript, 1));
+        assert_eq!(may_answer, [false, true, true]);
     }
 
     #[test]
