@@ -161,7 +161,9 @@ mod tests {
         let mut lessons = Lessons::default();
         let last = transcript.get(0).map(|message| message.identity);
         let calls = [2000.0, 1000.0, 1010.0].map(|estimated| Call { last, sent: Sent::default(), estimated });
-        calls.into_iter().for_each(|call| lessons.called(call));
+        for call in calls {
+            lessons.called(call);
+        }
         let may_answer = calls.map(|call| lessons.is_answer_to(Some(&call), &transcript, 1));
         assert_eq!(may_answer, [false, true, true]);
     }
