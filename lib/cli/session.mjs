@@ -14,7 +14,7 @@ const HOMES = () => [
 ];
 /** Names of session files. */
 const SESSION = /\.jsonl$/;
-/** The same without those of sub-agents, which Claude Code keeps beside its own. */
+/** Names of session files that are no sub-agent's. Claude Code keeps both kinds in one place. */
 const MAIN_SESSION = /^(?!agent-).*\.jsonl$/;
 /** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
 const MAX_DEPTH = 2;

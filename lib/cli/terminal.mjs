@@ -113,8 +113,11 @@ export const REASONS = {
 /** A path as it is told. */
 export const nameOf = (path) => (path === "-" ? "standard input" : printable(path));
 
-/** What `work` on a file resolves with. Rejects with a UsageError that calls the file by `name`. */
-export async function reading(name, work, verb = "read", reasons = REASONS) {
+/** Waits for `work` that reads the file `name`. If it fails, a UsageError names the file. */
+export const reading = (name, work) => onFile("read", name, work, REASONS);
+
+/** Waits for `work` on the file `name`. If it fails, a UsageError says what could not be done, and why by `reasons`. */
+export async function onFile(verb, name, work, reasons) {
   try {
     return await work;
   } catch ({ code, message }) {

@@ -25,9 +25,9 @@ class Conversations {
   #held = [];
 
   /**
-   * The conversation that `list` continues, itself or by a fork (`isFork`), what both begin with (`shared`) and how many times in a
-   * row its beginning was cut (`cuts`); nothing where the list begins a new one. A fork is made where the list leaves an answer or
-   * the beginning behind: both may go on. `encoding` and `language` are those of the list.
+   * Finds the `conversation` that `list` continues: `shared` is what both begin with, and `cuts` counts how many times in a row its
+   * beginning was cut. Returns an empty object where the list begins a new conversation. `isFork` says that the list leaves an
+   * answer or the beginning behind: then the caller forks, for both may go on. The list has this `encoding` and `language`.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive();
@@ -63,7 +63,7 @@ class Conversations {
     if (newest !== undefined && cuts === 0)
       this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);
-    // Of these the host holds the messages.
+    // The host holds the messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
     const held = isHostsOwn ? others : [conversation, ...others];
     this.#held = held.slice(0, MOST_COPIED);

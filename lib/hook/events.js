@@ -114,7 +114,7 @@ class Reporter {
   }
 }
 
-/** The edits of a plan, one for each message, with what they save; `tokens` are those of the messages. */
+/** Lists the edits of a plan, one for each message, with the tokens that each saves. `tokens` holds the size of each message. */
 function editsByMessage(plan, tokens) {
   return plan.edits.flatMap(({ index, count, cl100kSaved, ...edit }) => {
     const whole = count > 1 ? tokens.slice(index, index + count) : [cl100kSaved];

@@ -137,8 +137,8 @@ class Hook {
     const { list, edited, plan, contextWindow } = outcome;
     const { tokensBefore, tokensAfter, floorTokens, budget, firstChanged } = plan;
     const { mode, why } = scheduleOf(plan);
-    const answer = list.findLast(isAnswer);
-    if (plan.isNews === 1 && answer !== undefined) {
+    const answer = plan.isNews === 1 ? list.findLast(isAnswer) : undefined;
+    if (answer !== undefined) {
       const { provider, model } = answer;
       const { learnedWindow } = plan;
       reporter.emit({ type: "contextWindowLearned", contextWindow: learnedWindow, provider, model });

@@ -22,8 +22,8 @@ const HEAD = SIZES.length + ARITHMETIC.length;
 const RANGE_NUMBERS = 3;
 
 /**
- * A plan: its sizes and the schedule's arithmetic by the names of the wire, and its edits, oldest message first. `last` are those
- * of the plan before.
+ * Reads a plan: its sizes and the schedule's arithmetic by the names of the wire, and its edits, oldest message first. `last`
+ * holds the edits of the plan before, to which the answer may refer.
  */
 function readPlan({ numbers, texts, order }, last) {
   const { verdict, cacheCold, ...rest } = named(ARITHMETIC, numbers, SIZES.length);

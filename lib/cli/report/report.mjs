@@ -9,7 +9,7 @@ import { scheduleOf } from "../../hook/events.js";
 import { createTransformContext, Hook } from "../../hook/hook.js";
 import { ChangeLog, editsIn, rowOf, runs } from "../../inspector/changes.js";
 import { quantile, shared } from "../numbers.mjs";
-import { REASONS, reading } from "../terminal.mjs";
+import { onFile, REASONS } from "../terminal.mjs";
 import { billOf, hitRate } from "./play.mjs";
 import { cacheOf } from "./prices.mjs";
 
@@ -19,7 +19,7 @@ const PAGE = new URL("page.html", import.meta.url);
 const REFUSALS = { ...REASONS, ENOENT: "its folder is not there; make it first" };
 /** The policy that edits nothing. */
 const NONE = "no compression";
-/** The policy of a hook with other options than those of `SETTINGS`. */
+/** Names a hook whose options are none of `SETTINGS`. */
 const OWN = "these options";
 const SETTINGS = {
   everyCall: { schedule: "everyCall" },
@@ -190,4 +190,4 @@ export async function writeReport(path, text) {
   );
 }
 
-const writing = (path, work) => reading(path, work, "write", REFUSALS);
+const writing = (path, work) => onFile("write", path, work, REFUSALS);

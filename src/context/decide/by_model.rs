@@ -5,14 +5,14 @@ use crate::context::facts::transcript::Source;
 /// Models that are remembered, the latest.
 const MODELS: usize = 16;
 
-/// What is known of each model. The one that answered last is the last.
+/// Keeps a value for each model. The model that answered last stands last.
 #[derive(Clone, Debug, Default)]
 pub struct ByModel<T> {
     entries: Vec<(Source, T)>,
 }
 
 impl<T: Default> ByModel<T> {
-    /// Changes what is known of a model, which is the last one from now on.
+    /// Changes the value of a model and moves the model to the end.
     pub fn change<R>(&mut self, source: &Source, change: impl FnOnce(&mut T) -> R) -> R {
         let found = self.entries.iter().position(|(of, _)| of == source);
         let new = || (source.clone(), T::default());
@@ -23,7 +23,7 @@ impl<T: Default> ByModel<T> {
         changed
     }
 
-    /// What is known of a model.
+    /// The value of a model.
     #[must_use]
     pub fn get(&self, source: &Source) -> Option<&T> {
         self.entries.iter().find(|(of, _)| of == source).map(|(_, known)| known)
@@ -35,7 +35,7 @@ impl<T: Default> ByModel<T> {
         self.entries.last().map(|(source, known)| (source, known))
     }
 
-    /// What is known of all models.
+    /// The values of all models.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.entries.iter().map(|(_, known)| known)
     }

@@ -63,10 +63,16 @@ impl Layers {
 
 /// Layer 4 where no more goes than must.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
-    let (estimate, room) = (calibration.estimate(), calibration.room());
-    let budget = room.unwrap_or_else(|| limits.budget());
-    if estimate.tokens(account.sent()) > budget {
+    if !fits(account, limits, calibration) {
+        let room = calibration.room();
         let most = room.unwrap_or_else(|| limits.most_words());
-        shrink(account, &estimate, Goals { most, ..Goals::least(budget) });
+        let budget = room.unwrap_or_else(|| limits.budget());
+        shrink(account, &calibration.estimate(), Goals { most, ..Goals::least(budget) });
     }
+}
+
+/// True if the request fits the room that a refusal left, or else the budget.
+pub(super) fn fits(account: &Account, limits: &Limits, calibration: &Calibration) -> bool {
+    let budget = calibration.room().unwrap_or_else(|| limits.budget());
+    calibration.estimate().tokens(account.sent()) <= budget
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::calibration::Sent;
 use super::economy::Policy;
-use super::every_call::{Layers, shrink_to_fit};
+use super::every_call::{Layers, fits, shrink_to_fit};
 use super::held::Held;
 use super::index::CoverageIndex;
 use super::lessons::{Call, Lessons};
@@ -220,12 +220,12 @@ impl Fold {
 
     /// The size that layer 4 leaves, or would leave.
     fn floor(&self) -> Size {
-        let most = self.reports.calibration.room().unwrap_or_else(|| self.limits.budget());
-        if self.limits.overflow == Overflow::Shrink || self.context() <= most {
-            return self.account.sent();
+        let Self { account, limits, reports, .. } = self;
+        if limits.overflow == Overflow::Shrink || fits(account, limits, &reports.calibration) {
+            return account.sent();
         }
-        let mut least = self.account.clone();
-        shrink_to_fit(&mut least, &self.limits, &self.reports.calibration);
+        let mut least = account.clone();
+        shrink_to_fit(&mut least, limits, &reports.calibration);
         least.sent()
     }
 

@@ -102,8 +102,8 @@ impl Lessons {
         self.call_among(list, at, |_| true)
     }
 
-    /// The same of the calls that `may_be` it. Of several the report tells which: its estimate is the nearest. Without a report it
-    /// is the latest.
+    /// The same among the calls for which `may_be` holds. If several remain, it is the one whose estimate is nearest to the report;
+    /// without a report, the latest.
     fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
         let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
         let reported = list.get(at).and_then(Message::reported_tokens);

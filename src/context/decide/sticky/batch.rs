@@ -70,7 +70,7 @@ impl Fold {
         let (mut ladders, low) = if must_gain {
             let most = least.max((1.0 - GROWTH_SHARE) * limit);
             let ladders = QUARTERS.map(|quarter| (staying + quarter * shared).min(most));
-            (ladders.to_vec(), estimate.base + LOW_WATER * (limit - estimate.base).max(0.0))
+            (ladders.to_vec(), estimate.base + LOW_WATER * self.limit_room())
         } else {
             (vec![limit.max(least)], limit)
         };
@@ -239,14 +239,18 @@ impl Fold {
     /// Returns `true` if a quarter of the room does not hold what an agent lives by.
     fn is_short(&self) -> bool {
         let [quarter, ..] = QUARTERS;
-        quarter * (self.limit() - self.estimate().base) < LEAST_CONTEXT
+        quarter * self.limit_room() < LEAST_CONTEXT
     }
 
     /// Calls whose messages fill the room of a request.
     fn turnover(&self) -> f64 {
-        let estimate = self.estimate();
-        let growth = estimate.scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
-        (self.limit() - estimate.base).max(0.0) / growth.max(1.0)
+        let growth = self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
+        self.limit_room() / growth.max(1.0)
+    }
+
+    /// Provider tokens below the limit for messages.
+    fn limit_room(&self) -> f64 {
+        (self.limit() - self.estimate().base).max(0.0)
     }
 }
 
