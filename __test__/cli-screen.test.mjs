@@ -5,6 +5,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ledger } from "pi-strata/ledger";
+import { loadSession } from "../lib/cli/session.mjs";
 import { CLI, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
@@ -67,9 +69,6 @@ test("a replay says first which prices and which cache it goes by", () => {
   const { stdout } = run(["replay", "--every", "99999", free]);
   assert.doesNotMatch(stdout, /\$/, "no dollars without a price");
   assert.match(stdout, /^cost of the input, all calls +[\d,]+ tokens → [\d,]+ tokens/m);
-  const cache = run(["cache", free]).stdout;
-  assert.match(cache, /^billed +–$/m);
-  assert.doesNotMatch(cache, /\$ ?0\.00/);
 });
 
 test("every option of the hook is one of the command line, and those of a file are too", () => {
@@ -103,7 +102,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
     PI_CODING_AGENT_DIR: undefined,
     CLAUDE_CONFIG_DIR: undefined,
   };
-  const sessionOf = (...args) => documentOf(["cache", ...args], "", { env }).session;
+  const sessionOf = (...args) => documentOf(["replay", ...args], "", { env }).session;
   assert.deepEqual(
     [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(pi, ".."), "--price", "1")],
     [newest, side, old, old],
@@ -148,7 +147,7 @@ function billed(calls) {
   return messages;
 }
 
-test("cache reads when pi kept the cache warm, and when our own command cut", () => {
+test("a session tells when pi kept the cache warm, and when our own command cut", async () => {
   const messages = billed(12);
   const last = messages.length - 1;
   const pause = 20 * 60_000;
@@ -158,29 +157,22 @@ test("cache reads when pi kept the cache warm, and when our own command cut", ()
     usage: { input: 0, output: 9, cacheRead: 100, cacheWrite: 56_000 },
     timestamp: messages[last].timestamp + 1,
   });
-  const causes = (more, name) =>
-    documentOf(["cache", fileOf(name, piFile(messages, more))]).misses.map(({ cause }) => cause);
-  assert.deepEqual(causes({}, "cold.jsonl"), ["expired"]);
-  const warmAt = (minutes) => ({
+  const read = (name, more) => loadSession(fileOf(name, piFile(messages, more)));
+  const causes = async ({ all, times }) => fieldsOf((await ledger(all, times)).misses, "cause");
+  assert.deepEqual(await causes(await read("cold.jsonl")), ["expired"]);
+  const warmTimes = [4, 8, 12, 16, 20].map((minutes) => messages[last - 1].timestamp + 60_000 * minutes);
+  const warm = warmTimes.map((time) => ({
     type: "usage",
     kind: "cache_warm",
     provider: "anthropic",
     model: "claude-x",
-    timestamp: new Date(messages[last - 1].timestamp + 60_000 * minutes).toISOString(),
-  });
-  assert.notDeepEqual(
-    causes({ [last - 1]: [4, 8, 12, 16, 20].map(warmAt) }, "warm.jsonl"),
-    ["expired"],
-    "it was kept warm",
-  );
-  const cut = { type: "custom", customType: "pi-strata", data: { cutAt: messages[last].timestamp } };
-  const file = fileOf(
-    "cut.jsonl",
-    piFile(messages, { [last - 1]: [4, 8, 12, 16, 20].map(warmAt), [last]: [cut] }),
-  );
-  const { stdout } = run(["cache", file]);
-  assert.match(stdout, /^kept warm by pi +5 times$/m);
-  assert.match(stdout, /^cut on demand +once$/m);
+    timestamp: new Date(time).toISOString(),
+  }));
+  const cutAt = messages[last].timestamp;
+  const cut = { type: "custom", customType: "pi-strata", data: { cutAt } };
+  const session = await read("warm.jsonl", { [last - 1]: warm, [last]: [cut] });
+  assert.deepEqual(session.times, { warmedAt: warmTimes, coldAt: [cutAt] });
+  assert.notDeepEqual(await causes(session), ["expired"], "it was kept warm");
 });
 
 test("a session whose host prunes is taken at its usage, and that is said", () => {
@@ -212,8 +204,7 @@ test("a report of a session without a call is written, and a failure leaves an e
     readdirSync(folder).filter((name) => name.includes(".tmp")),
     [],
   );
-  for (const command of ["explain", "cache"])
-    assert.ok([0, 2].includes(run([command, empty]).status), command);
+  assert.equal(run(["explain", empty]).status, 2);
 });
 
 test("count follows patterns into folders, and prints names that move no cursor", () => {

@@ -214,8 +214,6 @@ test("no table is wider than 80 columns, or than the terminal", () => {
     ["replay", "--every", "40", RECORDING],
     ["explain", EXAMPLE],
     ["explain", "--call", "300", RECORDING],
-    ["cache", EXAMPLE],
-    ["cache", RECORDING],
   ]) {
     const { status, stdout } = run(args);
     if (status !== 0) continue;
@@ -289,7 +287,7 @@ const MISTAKES = {
   "an empty file": [["replay", "-"], /^standard input is empty: .+\.\n$/],
   "a file without messages": [["replay", "-"], /holds no messages: .+\.\n$/, '{"type":"session"}\n'],
   "an array that breaks off": [
-    ["cache", "-"],
+    ["explain", "-"],
     /holds no messages: .+ Its first problem, in line 2: The array breaks off in a JSON value\.\n$/,
     '\n[{"role":"user"},\n{"role":"us',
   ],
@@ -321,7 +319,10 @@ const MISTAKES = {
     ["count", "--model", "nobody-knows", "-"],
     /^Unknown model "nobody-knows": .* --encoding names it itself: o200k_base, /,
   ],
-  "a pattern without its file": [["count", "--pattern", "x", "-"], /^--pattern is that of a tiktoken file; /],
+  "a pattern without its file": [
+    ["count", "--pattern", "x", "-"],
+    /^--pattern needs --tokenizer, which names the tiktoken file to split by it\.\n$/,
+  ],
   "a pattern that no file matches": [["count", "/no/such/*"], /^No file matches |patterns need Node 22/],
   "two sessions": [["replay", "a", "b"], /'replay' takes at most 1 argument; there are 2/],
   "a wrong price": [["replay", "--price=-1", "-"], /^--price is "-1"; it must be INPUT or INPUT,OUTPUT/],
@@ -363,7 +364,7 @@ for (const [what, [args, message, input]] of Object.entries(MISTAKES)) {
 
 test("--help shows examples that parse, and says what the exit codes mean", () => {
   const helps = new Map(
-    ["", "replay", "explain", "cache", "count"].map((name) => {
+    ["", "replay", "explain", "count"].map((name) => {
       const { status, stdout } = run([...(name === "" ? [] : [name]), "--help"]);
       assert.equal(status, 0);
       return [name, stdout];
@@ -391,36 +392,4 @@ test("--version says which", () => {
   const { status, stdout } = run(["--version"]);
   assert.equal(status, 0);
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
-});
-
-test("cache reads the bill of a session back, as tables and as JSON", () => {
-  const { status, stdout, stderr } = run(["cache", EXAMPLE]);
-  assert.deepEqual([status, stderr], [0, ""]);
-  assert.match(stdout, /^model calls +81$/m);
-  assert.match(stdout, /^billed +\$ 3\.26$/m);
-  assert.match(stdout, /^the entry had expired +3 +288,999 +\$ 1\.00$/m);
-  const book = documentOf(["cache", EXAMPLE]);
-  assert.equal(book.calls, 81);
-  assert.equal(book.misses.length, 3);
-  assert.ok(
-    book.misses.every(({ call, index, cause }) => call > 1 && index === undefined && cause === "expired"),
-  );
-  assert.equal(book.dollars.withoutHook, book.dollars.billed);
-});
-
-test("cache says so where a session tells no usage, or no price", () => {
-  const silent = run(["cache", "-"], asPiFile(piSession(3)));
-  assert.equal(silent.status, 0);
-  assert.match(silent.stdout, /^ {2}without a usage +4$/m);
-  assert.match(silent.stdout, /No cache was used/);
-  const unpriced = piSession(3).map((message) =>
-    message.role === "assistant"
-      ? { ...message, model: "own", usage: { input: 1000, output: 10, cacheRead: 0, cacheWrite: 0 } }
-      : message,
-  );
-  const file = fileOf("unpriced.jsonl", asPiFile(unpriced));
-  assert.match(run(["cache", file]).stdout, /^ {2}without a price +4 calls/m);
-  assert.match(run(["cache", "--price", "5", file]).stdout, /^billed +\$ 0\.02\d\d, estimated from prices$/m);
-  const missing = run(["cache", join(folder, "none.jsonl")]);
-  assert.deepEqual([missing.status, missing.stdout], [2, ""]);
 });

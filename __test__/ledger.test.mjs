@@ -7,15 +7,11 @@ import { fileURLToPath } from "node:url";
 import { Bill, ledger, rowOf } from "pi-strata/ledger";
 import { createTools } from "../examples/scripted/tools.mjs";
 import { createTransformContext } from "../index.js";
-import { ledgerOf } from "../lib/cli/cache.mjs";
-import { loadSession } from "../lib/cli/session.mjs";
-import { fileOf, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
 import { talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
-import { RECORDING } from "./support/recording.mjs";
 import { runAgent } from "./support/run-agent.mjs";
 import { dice } from "./support/transcripts.mjs";
 
@@ -100,6 +96,8 @@ for (const cache of ["prefix", "breakpoint"]) {
       assert.deepEqual(brief(book.misses), brief(expected));
       const { withoutHook } = book.dollars;
       assert.ok(isClose(withoutHook, bill(whole), 0.02), `${withoutHook} without the hook`);
+      const over = whole.records.filter(({ prompt }) => prompt > WINDOW).length;
+      assert.ok(over > 0 && isClose(book.callsOverWindow, over, 0.02), `${book.callsOverWindow} of ${over}`);
       const moved = sum(book.moves.map(({ saved, cost }) => saved - cost));
       assert.ok(isClose(moved, book.dollars.saved, 1e-6), `${moved} of ${book.dollars.saved}`);
       assert.ok(book.moves.length > 0 && book.editedCalls > 0);
@@ -308,31 +306,4 @@ test("options are checked", async () => {
   await assert.rejects(ledger([], { prices: { read: 1 } }), /prices/);
   await assert.rejects(ledger([], { nope: 1 }), /there is no option nope/);
   await assert.rejects(ledger([], 5), /options must be an object/);
-});
-
-test("on the command line: the bill without the hook, and what each move cost and saved", async () => {
-  const tables = async (calls) => {
-    const said = conversation(7, calls, { pauses: 30 });
-    const { messages } = await live(said, { options: { contextWindow: WINDOW } });
-    const file = fileOf("live.json", JSON.stringify(messages));
-    return run(["cache", "--context-window", String(WINDOW), file]).stdout;
-  };
-  const fitting = await tables(44);
-  assert.match(fitting, /^without the hook +\$ \d+\.\d\d, estimated$/m);
-  assert.match(fitting, /^(saved|cost more) +\$ \d+\.\d\d$/m);
-  const over = await tables(120);
-  assert.match(over, /^without the hook +impossible: \d+ calls would be over the window$/m);
-  assert.match(over, /^moves +took out +rewritten +cost +saved since +why\ncall \d+ +[\d,]+ .* moved: /m);
-  assert.doesNotMatch(fitting + over, /undefined|NaN/);
-});
-
-test("a recorded session's bill is the sum of its calls, over all its lists", async () => {
-  const session = await loadSession(RECORDING);
-  const book = await ledgerOf(session, {});
-  const usages = session.calls.map(({ at }) => session.message(at).usage);
-  assert.equal(book.calls, session.calls.length);
-  assert.ok(isClose(book.dollars.billed, sum(usages.map((usage) => usage?.cost?.total ?? 0)), 1e-6));
-  const prompts = usages.map((usage) => usage.input + usage.cacheRead + usage.cacheWrite);
-  assert.equal(book.tokens.prompt, sum(prompts));
-  assert.equal(book.editedCalls, 0);
 });

@@ -58,7 +58,6 @@ for (const file of sessions) {
     const commands = [
       ["replay", "--html", page, file],
       ["replay", "--context-window", "64000", "--schedule", "everyCall", file],
-      ["cache", file],
       ...someOf(calls).map(({ number }) => ["explain", "--call", String(number), file]),
     ];
     for (const args of commands) {

@@ -1,31 +1,33 @@
 // The command-line tool: picks the command and prints its answer; the work is in lib/cli. Started by pi-strata.js, which any Node
 // can read.
 
-import { cache } from "../lib/cli/cache.mjs";
 import { count } from "../lib/cli/count.mjs";
 import { explain } from "../lib/cli/explain.mjs";
-import { HELP } from "../lib/cli/help.mjs";
-import { readArguments } from "../lib/cli/options.mjs";
+import { helpOf, helpOfAll, readArguments } from "../lib/cli/options.mjs";
 import { replay } from "../lib/cli/replay.mjs";
 import { UsageError } from "../lib/cli/terminal.mjs";
 import native from "../lib/native/native.js";
 import rules from "../lib/options.js";
 
-/** Each command: the parsers of its `own` options, and `run`, which returns the document of `--json` and the text instead of it. */
-const COMMANDS = { replay, explain, cache, count };
+/**
+ * Each command: what it `takes` and `does`, a text `about` it, its `options` and `examples`, and `run`, which returns the document of
+ * `--json` and the text that is printed otherwise.
+ */
+const COMMANDS = { replay, explain, count };
 
 async function main([name = "--help", ...args]) {
-  if (name === "--version" || name === "-V") return console.log(native.status().version);
-  if (name === "--help" || name === "-h" || name === "help") return console.log(HELP[args[0]] ?? HELP.all);
+  if (name === "--version" || name === "-V") return native.status().version;
+  if (name === "--help" || name === "-h" || name === "help")
+    return Object.hasOwn(COMMANDS, args[0]) ? helpOf(args[0], COMMANDS[args[0]]) : helpOfAll(COMMANDS);
   if (!Object.hasOwn(COMMANDS, name)) {
     const near = rules.nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`unknown command '${name.slice(0, 40)}'; did you mean ${near}? (--help shows more)`);
   }
-  const read = await readArguments(name, args, COMMANDS[name]);
-  if (read.help) return console.log(HELP[name]);
-  const { document, text } = await COMMANDS[name].run(read);
-  if (read.json) console.log(JSON.stringify(document));
-  else if (text !== undefined) console.log(text);
+  const command = COMMANDS[name];
+  const read = await readArguments(name, args, command);
+  if (read.help) return helpOf(name, command);
+  const { document, text } = await command.run(read);
+  return read.json ? JSON.stringify(document) : text;
 }
 
 // A reader that stops early (`| head`) is no failure.
@@ -37,7 +39,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 try {
-  await main(process.argv.slice(2));
+  const text = await main(process.argv.slice(2));
+  if (text !== undefined) console.log(text);
 } catch (error) {
   console.error(error.message);
   process.exitCode = error instanceof UsageError ? 2 : 1;

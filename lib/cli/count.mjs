@@ -8,12 +8,25 @@ import loading from "../tokens/load.js";
 import models from "../tokens/models.js";
 import counting from "../tools/count.js";
 import { whole } from "./numbers.mjs";
-import { text } from "./options.mjs";
 import { nameOf, printable, reading, textTable, UsageError } from "./terminal.mjs";
 
 export const count = {
-  own: { encoding: text, model: text, tokenizer: text, pattern: text },
+  takes: "[file...]",
+  does: "exact tokens of files",
+  about: `Counts exact tokens of files, by cl100k_base unless told otherwise; "-", or no file, is standard input. Patterns that \
+the shell leaves as they are stand for their files (Node 22).`,
+  options: {
+    encoding: ["NAME", "the encoding: cl100k_base, o200k_base, ..."],
+    model: ["NAME", "a model whose encoding is wanted, such as gpt-4o"],
+    tokenizer: ["FILE", "an open model's tokenizer.json, tekken.json or tiktoken file"],
+    pattern: ["REGEX", "the pattern of that tiktoken file"],
+  },
   takesFiles: true,
+  examples: [
+    "pi-strata count README.md src/*.ts",
+    "pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt",
+    "pbpaste | pi-strata count --json | jq .total",
+  ],
   /** Counts files, "-" or none for standard input. Names those that cannot be read, and counts the others. */
   async run({ positionals, ...wanted }) {
     const options = { encoding: await encodingOf(wanted) };
@@ -42,7 +55,7 @@ async function encodingOf({ encoding, model, tokenizer, pattern }) {
   if (tokenizer !== undefined && (encoding ?? model) !== undefined)
     throw new UsageError("--tokenizer names the encoding itself; leave --encoding and --model out.");
   if (tokenizer === undefined && pattern !== undefined)
-    throw new UsageError("--pattern is that of a tiktoken file; name the file by --tokenizer.");
+    throw new UsageError("--pattern needs --tokenizer, which names the tiktoken file to split by it.");
   try {
     if (tokenizer === undefined) return models.encodingIn({ encoding, model });
     return await loading.loadEncoding(tokenizer, { name: tokenizer, pattern });

@@ -8,7 +8,14 @@ import { load } from "./session.mjs";
 import { figureList, textTable, UsageError } from "./terminal.mjs";
 
 export const explain = {
-  own: { call: wholeNumber },
+  takes: "[session]",
+  does: "every edit before one call, and why",
+  about: "Says what the hook would do before one call of a recorded session, and why.",
+  options: { call: ["N", "the call, from 1 (default: the last one)", wholeNumber] },
+  examples: [
+    "pi-strata explain --call 120 session.jsonl",
+    "pi-strata explain --json session.jsonl | jq .schedule",
+  ],
   /** Explains the call of that number, from 1; the last one by default. */
   async run({ positionals, hook, call: asked }) {
     const { path: session, session: recording } = await load(positionals);

@@ -1,11 +1,12 @@
-// Reads the command line: each command's own options, and every option of the hook that can be written as text.
+// Reads the command line and writes `--help`, both from the commands' own tables of options. A command that reads a session takes
+// every option of the hook that can be written as text, too.
 
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import contract from "../contract.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
-import { printable, reading, UsageError } from "./terminal.mjs";
+import { figureList, printable, reading, UsageError, wrapped } from "./terminal.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
 const HOOK_OPTIONS = Object.fromEntries(
@@ -13,35 +14,44 @@ const HOOK_OPTIONS = Object.fromEntries(
     .filter(([, { is }]) => is !== "handler" && is !== "times")
     .map(([name, { is }]) => [name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), { name, is }]),
 );
-export const HOOK_FLAGS = Object.keys(HOOK_OPTIONS).map((name) => `--${name}`);
 const MORE = " (--help shows more)";
 
+/** Columns of the help. */
+const WIDTH = 80;
+const SESSION = `The session is a file (pi's or Claude Code's JSONL, a JSON array of messages), a folder, which stands for the \
+newest session in it, "-" for standard input, or nothing: the newest session of pi and Claude Code. Messages are pi's, OpenAI's, \
+Anthropic's or the AI SDK's.`;
+const JSON_OPTION = { json: ["", "print one JSON document instead of the tables"] };
+const OPTIONS_FILE = { options: ["FILE.json", "an object of them; those below outrank it"] };
+
 /**
- * `{ help, json, hook, positionals, ...own }` of a command's arguments. `own` names its options with their parsers. A command that
- * takes files takes any number of them, and no options of the hook.
+ * `{ help, json, hook, positionals, ...own }` of a command's arguments. `options` are the command's own, each with its value in
+ * words, its meaning, and its parser if the value is not a text. A command that takes files takes any number of them, and no
+ * options of the hook.
  */
-export async function readArguments(command, args, { own, takesFiles = false }) {
-  const ofHook = takesFiles ? {} : HOOK_OPTIONS;
-  const names = [...Object.keys(own), ...Object.keys(ofHook), ...(takesFiles ? [] : ["options"])];
+export async function readArguments(command, args, { options, takesFiles = false }) {
+  const ofHook = takesFiles ? {} : { options: undefined, ...HOOK_OPTIONS };
   const { values, positionals } = parsed(args, {
     help: { type: "boolean", short: "h" },
     json: { type: "boolean" },
-    ...Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+    ...Object.fromEntries(Object.keys({ ...options, ...ofHook }).map((name) => [name, { type: "string" }])),
   });
   if (positionals.length > 1 && !takesFiles)
     throw new UsageError(`'${command}' takes at most 1 argument; there are ${positionals.length}${MORE}`);
-  const hook = values.options === undefined ? {} : await optionsIn(values.options);
-  const read = { help: values.help, json: values.json, hook, positionals };
-  for (const [name, value] of Object.entries(values)) {
-    if (name in ofHook) hook[ofHook[name].name] = hookValue(value, ofHook[name]);
-    if (name in own) read[name] = own[name](value, `--${name}`);
+  const { help, json, options: file, ...given } = values;
+  const hook = file === undefined ? {} : await optionsIn(file);
+  const own = {};
+  for (const [name, value] of Object.entries(given)) {
+    const [, , parse = String] = options[name] ?? [];
+    if (name in options) own[name] = parse(value, `--${name}`);
+    else hook[ofHook[name].name] = hookValue(value, ofHook[name]);
   }
   try {
     hookOptions.checkHookOptions("pi-strata", hook);
   } catch (error) {
     throw new UsageError(error.message.replace("pi-strata: ", "").replace(", or a function", ""));
   }
-  return read;
+  return { help, json, hook, positionals, ...own };
 }
 
 function parsed(args, options) {
@@ -96,4 +106,49 @@ export function price(text, name) {
   );
 }
 
-export const text = (value) => value;
+/** The help of a command. */
+export function helpOf(name, { takes, about, options, takesFiles, examples }) {
+  const flags = Object.keys(HOOK_OPTIONS).map((flag) => `--${flag}`);
+  const hook = `Options of the hook, as docs/settings.md describes them:\n${optionLines(OPTIONS_FILE)}`;
+  return [
+    `Usage: pi-strata ${name} [options] ${takes}`,
+    prose(about),
+    !takesFiles && prose(SESSION),
+    `Options:\n${optionLines({ ...options, ...JSON_OPTION })}`,
+    !takesFiles && `${hook}\n${prose(flags.join(" "), "  ")}`,
+    `Examples:\n${examples.map((line) => `  ${line}`).join("\n")}`,
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+/** The help of the tool. */
+export function helpOfAll(commands) {
+  const rows = Object.entries(commands).map(([name, { takes, does }]) => [`${name} ${takes}`, does]);
+  return `Usage: pi-strata COMMAND [options]
+
+${prose("Keeps an LLM agent's context small: plays recorded sessions through the hook, counts tokens.")}
+
+Commands:
+${definitions(rows)}
+
+Examples:
+  pi-strata replay session.jsonl
+  pi-strata explain --call 120 session.jsonl
+
+COMMAND --help shows the options of a command; --version says which this is.
+Exit codes: 0 done; 2 something to mend (a missing file, a wrong option);
+1 any other failure. Colours follow NO_COLOR and FORCE_COLOR.`;
+}
+
+const prose = (text, indent = "") => indent + wrapped(text, WIDTH - indent.length).join(`\n${indent}`);
+
+function optionLines(options) {
+  return definitions(Object.entries(options).map(([name, [value, does]]) => [`--${name} ${value}`, does]));
+}
+
+const definitions = (rows) =>
+  figureList(
+    rows.map(([term, meaning]) => [`  ${term}`, meaning]),
+    WIDTH,
+  );

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import contract from "../contract.js";
 import { change, some, whole } from "./numbers.mjs";
-import { price, text, wholeNumber } from "./options.mjs";
+import { price, wholeNumber } from "./options.mjs";
 import { estimatesOf } from "./report/play.mjs";
 import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
@@ -30,7 +30,23 @@ const COLUMNS = [
 const LAYER_HEADS = ["results", "thinking", "dropped"];
 
 export const replay = {
-  own: { every: wholeNumber, html: text, price },
+  takes: "[session]",
+  does: "what each call would have saved",
+  about: `Plays a recorded session call by call through the hook. The first lines say which prices and which cache it goes by.`,
+  options: {
+    every: ["N", "print every N-th call only", wholeNumber],
+    html: ["FILE", "also write a report: one page with charts"],
+    price: [
+      "INPUT[,OUTPUT]",
+      "dollars per million tokens; the model's family sets the cache prices. Without it: as the session was billed, else tokens are weighed",
+      price,
+    ],
+  },
+  examples: [
+    "pi-strata replay --context-window 64000 --every 20 session.jsonl",
+    "pi-strata replay --html report.html --price 3,15 ~/.pi/agent/sessions",
+    "cat session.jsonl | pi-strata replay --json - | jq .summary",
+  ],
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: named, json }) {
     if (html !== undefined) await reports.checkPlace(html);

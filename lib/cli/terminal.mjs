@@ -64,7 +64,7 @@ export function textTable(heads, rows, { hasProse = false, columns } = {}) {
 }
 
 /** Titles to the left, what they say to the right, wrapped below itself. Leaves out lines that are false. */
-export const figureList = (lines) => aligned(lines.filter(Boolean), true).join("\n");
+export const figureList = (lines, columns) => aligned(lines.filter(Boolean), true, columns).join("\n");
 
 /** Cells may come from a recording: nothing in them moves the cursor. */
 function aligned(given, hasProse, columns = screenColumns()) {

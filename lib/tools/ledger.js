@@ -1,16 +1,95 @@
-// `pi-strata/ledger`: the bill of a transcript, and the bill of a live conversation.
+// `pi-strata/ledger`: the bill of a transcript, and the bill of a live conversation. For a transcript the hook runs over the list
+// before each call and says what was sent; the usage says what that cost. Edits nothing.
 "use strict";
 
 const { Bill, rowOf } = require("../bill/bill.js");
-const { isAnswer, ledgerOf } = require("./ledger_book.js");
+const { checkPrices, countsOf } = require("../bill/prices.js");
+const { sentBy } = require("../hook/events.js");
+const { Hook } = require("../hook/hook.js");
+const { record } = require("../options.js");
+const { countTokens } = require("./count.js");
+
+/** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
+const TELLING_TOKENS = 100;
+const TELLING_SHARE = 0.005;
 
 async function ledger(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("ledger: messages must be an array");
-  const list = messages.slice();
-  const { misses, moves, ...report } = await ledgerOf("ledger", [{ list, from: 0 }], options);
-  const answers = list.flatMap((message, index) => (isAnswer(message, index) ? [index] : []));
-  const withIndex = (of) => ({ ...of, index: answers[of.call - 1] });
+  const { prices, ...ofHook } = record.accepts(options) ? options : {};
+  const hook = new Hook("ledger", record.accepts(options) ? ofHook : options);
+  const { cache, warmedAt } = hook.options;
+  const bill = new Bill({
+    prices: checkPrices("ledger", prices),
+    contextWindow: hook.contextWindow(),
+    ttlSeconds: cache.ttlSeconds,
+    warmedAt,
+  });
+  const calls = await callsIn(hook, messages.slice());
+  let isRewritten = false;
+  for (const { row, isPresent, isStale } of calls) {
+    if (!isPresent)
+      Object.assign(row, { tokensSent: row.tokensRaw, firstChanged: undefined, reason: undefined });
+    // Earlier calls had another list, so the host changed what stood there.
+    if (isRewritten && !isStale) Object.assign(row, { firstChanged: 0, reason: undefined });
+    isRewritten = isStale;
+    bill.enter(row);
+  }
+  const { misses, moves, ...report } = bill.report();
+  const withIndex = (of) => ({ ...of, index: calls[of.call - 1].index });
   return { ...report, misses: misses.map(withIndex), moves: moves.map(withIndex) };
+}
+
+/** The calls that a list holds the answers of, each with its row and whether the hook was at work. */
+async function callsIn(hook, list) {
+  const calls = [];
+  let [counted, tokens, newestInput] = [0, 0, -Infinity];
+  for (const [index, message] of list.entries()) {
+    const { role, timestamp, usage } = message ?? {};
+    if (role !== "assistant" && role !== "toolResult")
+      newestInput = Math.max(newestInput, timestamp ?? -Infinity);
+    if (role !== "assistant" || index === 0) continue;
+    const before = list.slice(0, index);
+    const at = before.findLast((each) => each?.timestamp !== undefined)?.timestamp;
+    tokens += countTokens(before.slice(counted).filter((each) => typeof each === "object" && each !== null));
+    counted = index;
+    // An answer that is older than a message before it answered another list.
+    const isStale = timestamp < newestInput;
+    const sent = isStale ? {} : sentBy((await hook.run(before)).plan);
+    const taken = sent.tokensBefore - sent.tokensAfter;
+    const prompt = countsOf(usage)?.prompt;
+    calls.push({ index, row: rowOf(sent, message, at), isStale, tokens, scale: sent.scale, taken, prompt });
+  }
+  findPresence(calls.filter(({ isStale }) => !isStale));
+  return calls;
+}
+
+/**
+ * Finds the calls at which the hook was at work. The reported sizes show it: from one report to the next the prompt grew by the
+ * new messages, or by that less what the hook would have removed. A call that shows nothing is taken as the one before it, and
+ * before any that shows something as that one.
+ */
+function findPresence(calls) {
+  let last;
+  for (const call of calls) {
+    const isComparable = call.prompt !== undefined && last?.row.model === call.row.model;
+    call.isPresent = (isComparable ? presence(last, call) : undefined) ?? last?.isPresent;
+    if (call.prompt !== undefined) last = call;
+  }
+  const first = calls.find(({ isPresent }) => isPresent !== undefined)?.isPresent ?? true;
+  for (const call of calls) call.isPresent ??= first;
+}
+
+/** True if the hook was at work from one report to the next; undefined if the sizes do not show it. */
+function presence(last, { tokens, scale, prompt, taken }) {
+  const telling = Math.max(TELLING_TOKENS, TELLING_SHARE * prompt);
+  if (Math.abs(taken) < telling) return undefined;
+  const grown = last.prompt + scale * (tokens - last.tokens);
+  const offBy = (isAtWork) => {
+    const wasAtWork = last.isPresent ?? isAtWork;
+    return Math.abs(grown - (isAtWork ? taken : 0) + (wasAtWork ? last.taken : 0) - prompt);
+  };
+  const [edited, raw] = [offBy(true), offBy(false)];
+  return Math.abs(edited - raw) > telling ? edited < raw : undefined;
 }
 
 module.exports = { Bill, ledger, rowOf };
