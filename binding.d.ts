@@ -70,7 +70,7 @@ export interface CallTerms {
   overheadTokens?: number
   /** Tokens above which batches act. */
   maxPromptTokens?: number
-  /** The cache, where the host's function names it at this call. */
+  /** The cache, where the host names it. */
   cache?: CacheTerms
   /** When the host kept the cache warm, in ms. */
   warmedAt?: Array<number>

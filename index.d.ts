@@ -233,10 +233,8 @@ export type StrataEvent =
   | { type: "repaired"; index: number; rule: string; after?: number }
   /** The list is not pi's, as `mark` shows. The hook returns it untouched. */
   | { type: "unknownShape"; mark: string; message: string }
-  /** `contextWindow()` threw or returned no number above 0. Once per hook, with the cause and the window used instead. */
-  | { type: "contextWindowUnknown"; contextWindow: number; message: string }
-  /** `marker` or `protect` threw, or returned a wrong type. Once per hook and option, with the cause. */
-  | { type: "optionFailed"; option: "marker" | "protect"; message: string }
+  /** A function of the host's threw or returned a wrong value. Once per hook and option, with the cause and what stands in. */
+  | { type: "optionFailed"; option: "contextWindow" | "marker" | "protect"; message: string }
   /** The hook failed and resolved with its input. Codes: ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT, ERR_INTERNAL. */
   | { type: "failed"; code: string; message: string };
 

@@ -48,7 +48,6 @@ test("events say nothing of what was said", async () => {
   }
   const expected = [
     "contextOverflow",
-    "contextWindowUnknown",
     "failed",
     "imagesOmitted",
     "messagesDropped",

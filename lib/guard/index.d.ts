@@ -46,7 +46,7 @@ export type GuardEvent =
     }
   | { level: "warn"; type: "messagesDropped"; message: string; dropped: number; droppedTokens: number }
   /** The hook resolved with its input. */
-  | { level: "warn"; type: "contextWindowUnknown"; message: string; contextWindow: number }
+  | { level: "warn"; type: "optionFailed"; option: "contextWindow"; message: string }
   | { level: "warn"; type: "failed"; message: string; code: string };
 
 /**

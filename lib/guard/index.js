@@ -3,7 +3,7 @@
 
 const { cutMarker: CUT_MARKER, guardOptions, hookOptions } = require("../contract.js");
 const { Reporter } = require("../hook/events.js");
-const { asked, getContextWindow, optionTable } = require("../hook/options.js");
+const { getContextWindow, optionTable, windowNow } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
 const rules = require("../options.js");
@@ -167,9 +167,7 @@ class Guard {
   }
 
   #budget() {
-    const standsIn = getContextWindow();
-    const failed = (cause) => this.reporter.windowUnknown(standsIn, cause);
-    const window = asked(this.#window, positive, failed) ?? standsIn;
+    const window = windowNow(this.#window, this.reporter.failureOf("contextWindow"));
     const reserve = Math.min(hookOptions.reserveTokens.default, window * MOST_RESERVE);
     return window - (this.#options.reserveTokens ?? reserve);
   }

@@ -11,10 +11,13 @@ class Call {
   #start = performance.now();
   #awayMs = 0;
   #giveUp;
+  #cancelled = new Promise((resolve) => {
+    this.#giveUp = resolve;
+  });
   #cancel = () => {
     this.isCancelled = true;
     this.flag?.cancel();
-    this.#giveUp?.();
+    this.#giveUp();
   };
 
   /** Is cancelled by the host's signal, which may be so already. */
@@ -31,12 +34,8 @@ class Call {
    * promise it would outlive the quick garbage collections, and make each of them last milliseconds.
    */
   untilOverOrCancelled(work) {
-    return new Promise((resolve) => {
-      const settle = () => resolve();
-      this.#giveUp = settle;
-      if (this.isCancelled) settle();
-      work.then(settle, settle);
-    });
+    const settle = () => {};
+    return Promise.race([work.then(settle, settle), this.#cancelled]);
   }
 
   /** Waits for work that is done elsewhere. */

@@ -83,7 +83,7 @@ class Conversation {
     const key = termsKey(terms);
     const plan =
       change.isNone && this.#last.key === key
-        ? { ...this.#last.plan, firstChanged: undefined, isNews: undefined }
+        ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
         : await this.#planned(change, list, terms, call);
     if (plan === undefined) return undefined;
     this.#last = { plan, key };

@@ -13,8 +13,9 @@ const FAILURES = {
   ERR_INTERNAL: "the transcript could not be processed",
 };
 
-/** The answer to a failing function of the host's. */
+/** What stands in for a failing function of the host's, by its option. */
 const STANDS_IN = {
+  contextWindow: `a window of ${contract.hookOptions.contextWindow.default} tokens stands in`,
   marker: "it must return a string, so the built-in marker stands in",
   protect:
     "it must say true or false at once: what it throws for is protected, what it returns a promise for is not",
@@ -88,14 +89,12 @@ class Reporter {
     this.warn({ type, code: String(code), message: String(message), cause: error, ...details });
   }
 
-  windowUnknown(contextWindow, cause) {
-    const message = `contextWindow() ${cause}; a window of ${contextWindow} tokens is taken instead`;
-    if (this.#isFirst("contextWindow")) this.emit({ type: "contextWindowUnknown", contextWindow, message });
-  }
-
-  optionFailed(option, cause) {
-    const message = `option ${option}: the function ${cause}; ${STANDS_IN[option]}`;
-    if (this.#isFirst(option)) this.emit({ type: "optionFailed", option, message });
+  /** Returns the function that is told why a function of the host's failed. */
+  failureOf(option) {
+    return (cause) => {
+      const message = `option ${option}: the function ${cause}; ${STANDS_IN[option]}`;
+      if (this.#isFirst(option)) this.emit({ type: "optionFailed", option, message });
+    };
   }
 
   /** The plan's events, edit by edit. */
@@ -155,25 +154,11 @@ function keptOf({ action, ranges }) {
   return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
 }
 
-/** The schedule that decided, and its reason to move or wait. */
-function scheduleOf({ arithmetic }) {
-  if (arithmetic === undefined) return { mode: "everyCall", why: "recomputed at every call" };
-  return { mode: "sticky", why: arithmetic.verdict };
-}
-
-/** What a request was, as its bill reads it, and the scale of its estimates. */
-function sentBy(plan) {
-  const { tokensBefore, tokensAfter, firstChanged, scale } = plan;
-  return { tokensBefore, tokensAfter, firstChanged, scale, reason: scheduleOf(plan).why };
-}
-
 module.exports = {
   Reporter,
   afterOf,
   editsByMessage,
   keptOf,
-  scheduleOf,
-  sentBy,
   unknownShape,
   warnOnce,
   LAYERS,

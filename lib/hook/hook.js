@@ -6,11 +6,10 @@ const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const { asked, checkHookOptions, completeCache, nativeOptions } = require("./options.js");
-const { amount, checkList, positive, record, times } = require("../options.js");
+const { asked, cacheNow, checkHookOptions, nativeOptions, windowNow } = require("./options.js");
+const { amount, checkList, positive, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
-const { hookOptions } = require("../contract.js");
-const { Reporter, scheduleOf, sentBy } = require("./events.js");
+const { Reporter } = require("./events.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
 const { protection } = require("./snapshot.js");
 const { isAnswer } = require("./values.js");
@@ -34,9 +33,8 @@ class Hook {
     const options = checkHookOptions(owner, given);
     this.options = options;
     this.#reporter = new Reporter(options.onEvent);
-    const failed = (name) => (cause) => this.#reporter.optionFailed(name, cause);
-    const marker = checkedMarker(options.marker, failed("marker"));
-    const protects = protection(options.protect, failed("protect"));
+    const marker = checkedMarker(options.marker, this.#reporter.failureOf("marker"));
+    const protects = protection(options.protect, this.#reporter.failureOf("protect"));
     this.#host = { marker, markerLine: markerLine(marker, options), protects };
   }
 
@@ -79,10 +77,8 @@ class Hook {
       return await conversation.turn(async () => {
         const made = await conversation.request(list, terms, call, found.shared);
         if (made === undefined) return undefined;
-        const { plan } = made;
         const edited = made.edited === list ? messages : made.edited;
-        const contextWindow = Math.min(terms.contextWindow, plan.learnedWindow ?? Number.POSITIVE_INFINITY);
-        const outcome = { list, edited, plan, conversation, contextWindow };
+        const outcome = { list, edited, plan: made.plan, conversation };
         report(outcome);
         return outcome;
       }, list);
@@ -93,11 +89,9 @@ class Hook {
     }
   }
 
-  /** The window as the host has it now; where its function names none (an Agent without a model says 0), the default. */
+  /** The window as the host has it now. */
   contextWindow() {
-    const standsIn = hookOptions.contextWindow.default;
-    const failed = (cause) => this.#reporter.windowUnknown(standsIn, cause);
-    return asked(this.options.contextWindow, positive, failed) ?? standsIn;
+    return windowNow(this.options.contextWindow, this.#reporter.failureOf("contextWindow"));
   }
 
   /** A conversation that counts and writes markers so. */
@@ -124,7 +118,7 @@ class Hook {
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),
       maxPromptTokens: asked(maxPromptTokens, positive),
-      cache: typeof cache === "function" ? completeCache(asked(cache, record)) : undefined,
+      cache: cacheNow(cache),
       warmedAt: asked(warmedAt, times),
       coldAt: asked(coldAt, times),
     };
@@ -134,19 +128,19 @@ class Hook {
   report(outcome, call) {
     const reporter = this.#reporter;
     if (!reporter.isListening) return;
-    const { list, edited, plan, contextWindow } = outcome;
-    const { tokensBefore, tokensAfter, floorTokens, budget, firstChanged } = plan;
-    const { mode, why } = scheduleOf(plan);
-    const answer = plan.isNews === 1 ? list.findLast(isAnswer) : undefined;
-    if (answer !== undefined) {
-      const { provider, model } = answer;
-      const { learnedWindow } = plan;
-      reporter.emit({ type: "contextWindowLearned", contextWindow: learnedWindow, provider, model });
+    const { list, edited, plan } = outcome;
+    const { tokensBefore, tokensAfter, floorTokens, contextWindow, firstChanged, schedule, reason } = plan;
+    if (plan.learnedWindow !== undefined) {
+      const { provider, model } = list.findLast(isAnswer);
+      reporter.emit({ type: "contextWindowLearned", contextWindow: plan.learnedWindow, provider, model });
     }
-    const miss = quietly(() => this.#missOf(outcome));
-    if (miss !== undefined) reporter.emit({ type: "cacheMiss", ...miss });
+    try {
+      this.#reportMiss(outcome);
+    } catch {
+      // A usage that cannot be read must not cost the call.
+    }
     reporter.plan(list, plan);
-    if (plan.isRefused === 1 || tokensAfter > budget) {
+    if (plan.isOver) {
       reporter.emit({ type: "contextOverflow", tokens: tokensAfter, contextWindow, floorTokens });
     }
     reporter.emit({
@@ -156,36 +150,29 @@ class Hook {
       tokensBefore,
       tokensAfter,
       ...(firstChanged !== undefined && { firstChanged }),
-      schedule: mode,
-      reason: why,
+      schedule,
+      reason,
       ...call.times(),
     });
   }
 
-  /** The cache miss of the call before this one, once its answer is in the list. */
-  #missOf({ list, plan, conversation }) {
+  /** Reports the cache miss of the call before this one, once its answer is in the list. */
+  #reportMiss({ list, plan, conversation }) {
     const { Bill, rowOf } = require("../bill/bill.js");
     const { cache, warmedAt } = this.options;
     const make = () =>
-      new Bill({ ttlSeconds: cache?.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
+      new Bill({ ttlSeconds: cache.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
     const { bill = make(), open } = conversation.billed;
     const answer = open && list.slice(open.length).find(isAnswer);
-    const sent = sentBy(plan);
     // A call that was made again departs from the last request where either did.
-    const isAgain = open !== undefined && answer === undefined && open.sent.firstChanged !== undefined;
-    if (isAgain) Object.assign(sent, { firstChanged: open.sent.firstChanged, reason: open.sent.reason });
-    conversation.billed = { bill, open: { sent, length: list.length, at: list.at(-1)?.timestamp } };
-    const miss = answer && bill.enter(rowOf(open.sent, answer, open.at)).miss;
-    return miss && { cause: miss.cause, tokens: miss.tokens, dollars: miss.dollars };
-  }
-}
-
-/** What a look at the host's messages returns; undefined where one of them throws: a look must never cost the call. */
-function quietly(look) {
-  try {
-    return look();
-  } catch {
-    return undefined;
+    const isAgain = answer === undefined && open?.firstChanged !== undefined;
+    const { firstChanged, reason } = isAgain ? open : plan;
+    const asSent = { ...plan, firstChanged, reason, length: list.length, at: list.at(-1)?.timestamp };
+    conversation.billed = { bill, open: asSent };
+    const miss = answer && bill.enter(rowOf(open, answer, open.at)).miss;
+    if (miss === undefined) return;
+    const { cause, tokens, dollars } = miss;
+    this.#reporter.emit({ type: "cacheMiss", cause, tokens, dollars });
   }
 }
 

@@ -53,34 +53,33 @@ const HOOK_OPTIONS = optionTable(contract.hookOptions);
 const CACHE_OPTIONS = optionTable(contract.cacheOptions);
 const CONTEXT_WINDOW = contract.hookOptions.contextWindow.default;
 
-/** The answer of a host's `cache` function, completed with the defaults; undefined where it is off. */
-function completeCache(given) {
-  if (given === undefined) return undefined;
+/** The cache as the host names it now, completed with the defaults; undefined where it is learned. */
+function cacheNow(option) {
+  const cache = asked(option, record);
+  if (cache === undefined || cache === "auto") return undefined;
   try {
-    return checkOptions("cache", given, CACHE_OPTIONS);
+    return checkOptions("cache", cache, CACHE_OPTIONS);
   } catch {
     return undefined;
   }
+}
+
+/** The window as the host names it now; where its function names none (an Agent without a model says 0), the default. */
+function windowNow(option, failed) {
+  return asked(option, positive, failed) ?? CONTEXT_WINDOW;
 }
 
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
   // What the host gave is obeyed where a default gives way.
   Object.defineProperty(options, "given", { value: { ...given } });
-  if (typeof options.cache !== "function") {
-    const learnsPrices = options.cache === "auto";
-    const cache = learnsPrices ? {} : options.cache;
-    options.cache = { ...checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS), learnsPrices };
-  }
+  if (record.accepts(options.cache)) checkOptions(`${owner}: cache`, options.cache, CACHE_OPTIONS);
   return options;
 }
 
 /** Checked options as JSON for the native side, which passes over what it has no field for. */
 function nativeOptions(options, encoding, language) {
-  const { given, cache, economy, keep, recall, schedule, summaryHeadLines, summaryTailLines } = options;
-  // A function is asked at each call; until it says something, and where it does not, prices are learned.
-  const known = typeof cache === "function" ? { ...completeCache({}), learnsPrices: true } : cache;
-  const { read, write, ttlSeconds, learnsPrices } = known;
+  const { given, economy, keep, recall, schedule, summaryHeadLines, summaryTailLines } = options;
   // What stays whole in its newest state, and in which layers: by default on the ladder of the sticky schedule alone.
   const keepsNothing = keep === false || (keep === undefined && schedule === "everyCall");
   const all = {
@@ -100,9 +99,6 @@ function nativeOptions(options, encoding, language) {
     encoding: encoding === undefined ? undefined : require("../tokens/models.js").numberOf(encoding),
     marker: language,
     economy: contract.economies[economy]?.default ?? economy,
-    prices: { read, write, ttlSeconds },
-    learnsPrices,
-    learnsTtl: !learnsPrices && ttlSeconds === undefined,
   };
   // Lone surrogates are no UTF-8.
   return JSON.stringify(all, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
@@ -162,8 +158,9 @@ module.exports = {
   optionTable,
   answerOf,
   asked,
+  cacheNow,
   thrownBy,
   checkHookOptions,
-  completeCache,
   nativeOptions,
+  windowNow,
 };

@@ -26,12 +26,16 @@ const RANGE_NUMBERS = 3;
  * holds the edits of the plan before, to which the answer may refer.
  */
 function readPlan({ numbers, texts, order }, last) {
-  const { verdict, cacheCold, ...rest } = named(ARITHMETIC, numbers, SIZES.length);
-  const told = { verdict: VERDICTS[verdict], cacheCold: cacheCold === 1, ...rest };
+  const { isOver, ...sizes } = named(SIZES, numbers, 0);
+  const { verdict, cacheCold, ...arithmetic } = named(ARITHMETIC, numbers, SIZES.length);
+  const isSticky = verdict !== undefined;
   return {
-    ...named(SIZES, numbers, 0),
-    /** Undefined where the sticky schedule did not decide. */
-    arithmetic: verdict === undefined ? undefined : told,
+    ...sizes,
+    isOver: isOver === 1,
+    schedule: isSticky ? "sticky" : "everyCall",
+    /** Why the schedule moves or waits. */
+    reason: isSticky ? VERDICTS[verdict] : "recomputed at every call",
+    arithmetic: { ...arithmetic, cacheCold: cacheCold === 1 },
     edits: readEdits(numbers, texts, last),
     order,
   };

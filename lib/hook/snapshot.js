@@ -11,7 +11,15 @@ const { system, user, assistant, toolResult, summary, custom, other: OTHER_ROLE 
 /** Longest thinking signature that can be the name of a wire field, in UTF-16 code units. */
 const WIRE_FIELD_CHARS = contract.constants.wireFieldChars.default;
 
-/** Without a prototype: a role may be called anything, `constructor` too. */
+/** Fields that count as text beside `content`, by role. Without a prototype: a role may be called anything, `constructor` too. */
+const TEXT_FIELDS = {
+  __proto__: null,
+  system: ["sections", "toolsAdded"],
+  bashExecution: ["command", "output"],
+  branchSummary: ["summary"],
+  compactionSummary: ["summary"],
+};
+
 const ROLES = {
   __proto__: null,
   system,
@@ -126,18 +134,14 @@ class Batch {
     }
   }
 
-  /** Texts that count outside `content`: pi's system, bashExecution and summary messages. */
-  #addFields({ role, sections, toolsAdded, command, output, summary }) {
-    if (role === "system") return this.#addJson(sections) + this.#addJson(toolsAdded);
-    if (role === "bashExecution")
-      return this.#addPart(BLOCKS.counted, command) + this.#addPart(BLOCKS.counted, output);
-    if (ROLES[role] === ROLES.branchSummary) return this.#addPart(BLOCKS.counted, summary);
-    return 0;
-  }
-
-  #addJson(value) {
-    if (value === undefined) return 0;
-    return this.#addPart(BLOCKS.counted, typeof value === "string" ? value : json(value));
+  #addFields(message) {
+    let count = 0;
+    for (const field of TEXT_FIELDS[message.role] ?? []) {
+      const value = message[field];
+      if (value !== undefined)
+        count += this.#addPart(BLOCKS.counted, typeof value === "string" ? value : json(value));
+    }
+    return count;
   }
 
   #addPart(kind, ...strings) {
@@ -198,4 +202,4 @@ function protection(protect, failed) {
   };
 }
 
-module.exports = { Batch, protection, json, joinedText, string };
+module.exports = { Batch, TEXT_FIELDS, protection, json, joinedText, string };

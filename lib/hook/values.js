@@ -2,18 +2,15 @@
 // lists share.
 "use strict";
 
+const { TEXT_FIELDS } = require("./snapshot.js");
+
 /** Fields that are read of a message beside its content, by role. */
 const FIELDS = {
   __proto__: null,
-  user: [],
+  ...TEXT_FIELDS,
   assistant: ["stopReason", "usage"],
   toolResult: ["toolCallId", "toolName"],
-  system: ["sections", "toolsAdded"],
-  bashExecution: ["command", "output", "excludeFromContext"],
-  branchSummary: ["summary"],
-  compactionSummary: ["summary"],
 };
-const OTHER_FIELDS = ["excludeFromContext"];
 
 /**
  * The very values that a message's facts come from.
@@ -23,8 +20,8 @@ const OTHER_FIELDS = ["excludeFromContext"];
  * answer's tokens and the costs, which come together with the prompt's.
  */
 function valuesOf(message) {
-  const { role, content } = message;
-  const values = [role, content];
+  const { role, content, excludeFromContext } = message;
+  const values = [role, content, excludeFromContext];
   if (Array.isArray(content)) {
     values.push(content.length);
     for (const block of content) {
@@ -32,7 +29,7 @@ function valuesOf(message) {
       if (block?.type === "toolCall") values.push(block.id, block.name);
     }
   }
-  for (const field of FIELDS[role] ?? OTHER_FIELDS) values.push(message[field]);
+  for (const field of FIELDS[role] ?? []) values.push(message[field]);
   const { usage } = message;
   if (role === "assistant") values.push(usage?.input, usage?.cacheRead, usage?.cacheWrite);
   return values;

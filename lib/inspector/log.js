@@ -5,7 +5,6 @@
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { Bill, rowOf: callRow } = require("../bill/bill.js");
 const { ChangeLog, Past, editsIn, rowOf } = require("./changes.js");
-const { scheduleOf } = require("../hook/events.js");
 const { textOf } = require("./text.js");
 
 /** Share of the calls that is dropped, oldest first, when there are more than are kept. */
@@ -41,7 +40,7 @@ class CallLog {
   }
 
   /** Adds a call of the hook. */
-  called({ list, edited, plan, contextWindow, conversation }) {
+  called({ list, edited, plan, conversation }) {
     if (this.#past.length > MAX_MESSAGES || this.#log.changes.length > MAX_CHANGES) this.#beginAnew();
     const firstNew = this.#past.length;
     const tokens = conversation.tokens();
@@ -55,8 +54,8 @@ class CallLog {
       before: plan.tokensBefore,
       after: plan.tokensAfter,
       line: Math.round(plan.threshold),
-      window: contextWindow,
-      reason: scheduleOf(plan).why,
+      window: plan.contextWindow,
+      reason: plan.reason,
       firstChanged: plan.firstChanged,
       madeAt: list.at(-1)?.timestamp,
       messagesBefore: list.length,

@@ -19,7 +19,7 @@ use super::options::Options;
 use super::read::Batch;
 use super::wire::{Answer, answer, edits_of, form_of};
 use crate::cancel::Cancel;
-use crate::context::decide::economy::Prices;
+use crate::context::decide::economy::{Policy, Prices};
 use crate::context::decide::{self, Mode, Terms};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
@@ -82,7 +82,7 @@ pub struct CallTerms {
     pub overhead_tokens: Option<f64>,
     /// Tokens above which batches act.
     pub max_prompt_tokens: Option<f64>,
-    /// The cache, where the host's function names it at this call.
+    /// The cache, where the host names it.
     pub cache: Option<CacheTerms>,
     /// When the host kept the cache warm, in ms.
     pub warmed_at: Option<Vec<f64>>,
@@ -254,10 +254,10 @@ impl Conversation {
 impl CallTerms {
     /// The settings of the hook with the host's word at this call.
     fn over(&self, options: &Options) -> Terms {
-        let mut policy = options.policy;
+        let mut policy = Policy { learns_prices: self.cache.is_none(), ..options.policy };
         if let Some(CacheTerms { read, write, ttl_seconds }) = self.cache {
             policy.prices = Prices { read, write, ttl_seconds: ttl_seconds.unwrap_or(CACHE_TTL_SECONDS) };
-            (policy.learns_prices, policy.learns_ttl) = (false, ttl_seconds.is_none());
+            policy.learns_ttl = ttl_seconds.is_none();
         }
         let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
         let limits =

@@ -47,22 +47,23 @@ pub(super) fn answer(
     first_changed: Option<usize>,
 ) -> Answer {
     let Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits } = decision;
+    let after = estimate.tokens(plan.after).round();
     let flag = |is: bool| f64::from(u8::from(is));
     let sizes = SizeField::ALL.map(|field| match field {
         SizeField::TokensBefore => estimate.tokens(plan.before).round(),
-        SizeField::TokensAfter => estimate.tokens(plan.after).round(),
+        SizeField::TokensAfter => after,
         // The same after layer 4, or as layer 4 would leave it.
         SizeField::FloorTokens => estimate.tokens(*floor).round(),
-        SizeField::Budget => limits.budget(),
         SizeField::Threshold => limits.threshold(),
         SizeField::Scale => estimate.scale,
-        SizeField::IsRefused => flag(*is_refused),
-        SizeField::LearnedWindow => learned.map_or(f64::NAN, |of| of.tokens.round()),
-        SizeField::IsNews => flag(*is_news),
+        SizeField::ContextWindow => limits.context_window.round(),
+        SizeField::LearnedWindow => learned.filter(|_| *is_news).map_or(f64::NAN, |of| of.tokens.round()),
+        SizeField::IsOver => flag(*is_refused || after > limits.budget()),
         SizeField::FirstChanged => first_changed.map_or(f64::NAN, |index| index as f64),
     });
     let arithmetic = ArithmeticField::ALL.map(|field| {
-        arithmetic.map_or(f64::NAN, |of| match field {
+        let none = if matches!(field, ArithmeticField::Verdict) { f64::NAN } else { 0.0 };
+        arithmetic.map_or(none, |of| match field {
             ArithmeticField::Verdict => of.verdict as usize as f64,
             ArithmeticField::CacheCold => flag(of.is_cold),
             ArithmeticField::RemovableTokens => of.removable,

@@ -5,7 +5,6 @@ import { access, constants, readFile, rename, rm, stat, writeFile } from "node:f
 import { basename, dirname, join } from "node:path";
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
-import { scheduleOf } from "../../hook/events.js";
 import { createTransformContext, Hook } from "../../hook/hook.js";
 import { ChangeLog, editsIn, rowOf, runs } from "../../inspector/changes.js";
 import { quantile, shared } from "../numbers.mjs";
@@ -85,15 +84,14 @@ function reportOf(plan, { call, numbers, tokensBefore, tokens: tokensAfter }) {
     if (action === "drop") dropped += count;
   }
   const saved = shared(tokensBefore - tokensAfter, savedBy);
-  const { mode: schedule, why: reason } = scheduleOf(plan);
   return {
     call,
     messagesBefore: numbers.length,
     messagesAfter: numbers.length - dropped,
     tokensBefore,
     tokensAfter,
-    schedule,
-    reason,
+    schedule: plan.schedule,
+    reason: plan.reason,
     limit: Math.round(plan.threshold),
     saved: Object.fromEntries(LAYERS.map((layer, i) => [layer, saved[i]])),
   };

@@ -7,8 +7,7 @@ use serde::Deserialize;
 use crate::contract::{CACHE_READ, CACHE_TTL_SECONDS, CACHE_WRITE, ECONOMY_BALANCED};
 
 /// Prices of a provider's prompt cache, relative to input, and its time to live.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// Reading a cached token.
     pub read: f64,
@@ -23,12 +22,15 @@ pub struct Prices {
 #[serde(rename_all = "camelCase", default)]
 pub struct Policy {
     /// The cache.
+    #[serde(skip)]
     pub prices: Prices,
     /// Tokens that are carried for the sake of one expected use: memory against the bill.
     pub economy: f64,
     /// Whether prices and time to live are learned from the transcript.
+    #[serde(skip)]
     pub learns_prices: bool,
     /// True if the time to live alone is, the host having set the prices.
+    #[serde(skip)]
     pub learns_ttl: bool,
     /// True if the provider's own counts are learned from.
     pub calibrate: bool,
