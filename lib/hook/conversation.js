@@ -75,8 +75,8 @@ class Conversation {
   }
 
   /**
-   * The request that `list` makes under these terms, `{ plan, edited }`; undefined if `call` was cancelled, and then nothing of it
-   * stays. Rejects where the list cannot be read or planned. `shared` is what it shares with a known one.
+   * The request that `list` makes under these terms, `{ plan, edited }`. Rejects where the list cannot be read or planned, and
+   * with `ERR_CANCELLED` if `call` was cancelled: then nothing of it stays. `shared` is what it shares with a known one.
    */
   async request(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);
@@ -85,7 +85,6 @@ class Conversation {
       change.isNone && this.#last.key === key
         ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
         : await this.#planned(change, list, terms, call);
-    if (plan === undefined) return undefined;
     this.#last = { plan, key };
     const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
     return applied(list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
@@ -94,16 +93,17 @@ class Conversation {
   async #planned(change, list, terms, call) {
     const fresh = list.slice(change.kept).filter((_, i) => change.positions[i] < 0);
     const { values, batch } = await this.#read(fresh, call);
-    if (call.isCancelled) return undefined;
     const { kept, positions } = change;
     const { numbers, strings } = batch;
     const answer = await call.away(this.#native.plan(kept, positions, numbers, strings, terms, call.flag));
     renew(this.#list, change, fresh);
     renew(this.#values, change, values);
-    if (!call.isCancelled) return readPlan(answer, this.#last.plan.edits);
-    this.#native.withdraw();
-    this.#last = { plan: this.#last.plan };
-    return undefined;
+    if (call.isCancelled) {
+      this.#native.withdraw();
+      this.#last = { plan: this.#last.plan };
+      throw Object.assign(new Error("the call was cancelled"), { code: "ERR_CANCELLED" });
+    }
+    return readPlan(answer, this.#last.plan.edits);
   }
 
   /** The messages of the last call; of a host's copies those that were read. */
@@ -151,8 +151,7 @@ class Conversation {
   }
 
   /**
-   * The values of new messages, and the last batch of them, which is read when it is planned. Many are read ahead, on a worker;
-   * not to the end if the call was cancelled.
+   * The values of new messages, and the last batch of them, which is read when it is planned. Many are read ahead, on a worker.
    */
   async #read(fresh, call) {
     const values = [];
@@ -161,7 +160,6 @@ class Conversation {
       if (batch.length === BATCH_MESSAGES || batch.units >= BATCH_UNITS) {
         const { numbers, strings } = batch;
         await call.away(this.#native.readAhead(i - batch.length, numbers, strings, call.flag));
-        if (call.isCancelled) break;
         batch = new Batch();
       }
       values.push(this.#describe(message, batch));

@@ -8,22 +8,20 @@ const BLOCKS = new Set(foreign.blocks);
 
 /** The first mark of another shape on a message, such as `role "tool"`; undefined for pi's and for what cannot be read. */
 function foreignMark(message) {
-  if (typeof message !== "object" || message === null) return undefined;
   try {
-    if (ROLES.has(message.role)) return `role "${message.role}"`;
-    const field = foreign.fields.find((name) => message[name] !== undefined);
+    const { role, content } = message ?? {};
+    if (ROLES.has(role)) return `role "${role}"`;
+    const field = foreign.fields.find((name) => message?.[name] !== undefined);
     if (field !== undefined) return `field "${field}"`;
-    const block = Array.isArray(message.content) ? message.content.find(isForeignBlock) : undefined;
-    return block && `block "${BLOCKS.has(block.type) ? block.type : "functionCall"}"`;
+    const kind = Array.isArray(content) ? content.map(kindOf).find((name) => BLOCKS.has(name)) : undefined;
+    return kind && `block "${kind}"`;
   } catch {
     return undefined;
   }
 }
 
 /** Gemini names the kind of a block by its key. */
-function isForeignBlock(block) {
-  return BLOCKS.has(block?.type) || (typeof block === "object" && block?.functionCall !== undefined);
-}
+const kindOf = (block) => (block?.functionCall === undefined ? block?.type : "functionCall");
 
 /** Throws for a message of another shape. */
 function refuseForeign(message) {

@@ -60,8 +60,8 @@ class Hook {
   }
 
   /**
-   * The request that `messages` make, its plan and its conversation; undefined if the call was cancelled. Rejects where
-   * `transform` reports. `report` gets the outcome before any later call begins.
+   * The request that `messages` make, its plan and its conversation. Rejects where `transform` reports, and if the call was
+   * cancelled. `report` gets the outcome before any later call begins.
    */
   async run(messages, call = new Call(), report = () => {}) {
     checkList(messages);
@@ -75,10 +75,8 @@ class Hook {
     this.#conversations.keep(conversation, list, found);
     try {
       return await conversation.turn(async () => {
-        const made = await conversation.request(list, terms, call, found.shared);
-        if (made === undefined) return undefined;
-        const edited = made.edited === list ? messages : made.edited;
-        const outcome = { list, edited, plan: made.plan, conversation };
+        const { plan, edited } = await conversation.request(list, terms, call, found.shared);
+        const outcome = { list, edited: edited === list ? messages : edited, plan, conversation };
         report(outcome);
         return outcome;
       }, list);
