@@ -20,15 +20,18 @@ export declare class Conversation {
   /**
    * Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither. The
    * first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
-   * ones crosses here.
+   * ones crosses here. `terms` is the host's word on its model, as JSON (`options.rs`).
    */
-  plan(kept: number, positions: Int32Array, numbers: Float64Array, strings: unknown[], terms: CallTerms, flag?: CancelFlag | undefined | null): Promise<Answer>
+  plan(kept: number, positions: Int32Array, numbers: Float64Array, strings: unknown[], terms: string, flag?: CancelFlag | undefined | null): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
   /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
   free(): Promise<void>
-  /** Explains the last plan. */
-  explanation(): Explanation
+  /**
+   * Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
+   * and the results that are `kept` whole, each with the file or tool whose newest state it shows.
+   */
+  explanation(): string
   /** Tokens of each message, as they were measured for the last plan. */
   tokens(): Array<number>
 }
@@ -49,34 +52,8 @@ export interface Answer {
   order: Array<number>
 }
 
-/** The cache of a model by the host's word. */
-export interface CacheTerms {
-  /** The price of reading relative to input. */
-  read: number
-  /** That of writing. */
-  write: number
-  /** Seconds an entry lives unread; learned where the host does not say. */
-  ttlSeconds?: number
-}
-
 /** Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON. */
 export declare function callSubject(tool: string, arguments: string): Array<string>
-
-/** The host's word on its model at a call. */
-export interface CallTerms {
-  /** The model's window in tokens. */
-  contextWindow: number
-  /** Tokens of prompt and tools by the host's word; learned without one. */
-  overheadTokens?: number
-  /** Tokens above which batches act. */
-  maxPromptTokens?: number
-  /** The cache, where the host names it. */
-  cache?: CacheTerms
-  /** When the host kept the cache warm, in ms. */
-  warmedAt?: Array<number>
-  /** When it gave it up, in ms. */
-  coldAt?: Array<number>
-}
 
 /** Returns `true` if a text is Chinese, and nothing for a text without letters. */
 export declare function chinese(text: string): boolean | null
@@ -111,24 +88,8 @@ export declare function encodingIsFast(encoding: number): boolean
 /** The number of the encoding of this name, for the other functions. Nothing for an unknown name. */
 export declare function encodingNumber(name: string): number | null
 
-/** What a dry run says of the last plan beside its edits. */
-export interface Explanation {
-  /** The form of the call that each tool result answers; empty where none was read. */
-  forms: Array<string>
-  /** The tool results that stay whole as the newest state of something. */
-  kept: Array<KeptState>
-}
-
 /** Computes the handle of each message on a worker thread; empty for a message that is no tool result. */
 export declare function handles(numbers: Float64Array, strings: unknown[]): Promise<Array<string>>
-
-/** A tool result that stays whole. */
-export interface KeptState {
-  /** Its position. */
-  index: number
-  /** The file or tool whose newest state it shows. */
-  name: string
-}
 
 /**
  * Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checked what the

@@ -14,7 +14,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 13] = [
+const ENUMS: [(&str, &str); 12] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -25,7 +25,6 @@ const ENUMS: [(&str, &str); 13] = [
     ("sizes", "SizeField"),
     ("arithmetic", "ArithmeticField"),
     ("edit", "EditField"),
-    ("usage", "UsageField"),
     ("families", "Family"),
     ("rules", "Rule"),
 ];

@@ -25,7 +25,7 @@ class Conversation {
   /** The messages of the last call and the values that each was read from. Of a host's copies those stay that were read. */
   #list = [];
   #values = [];
-  /** The last plan that was applied, with the key of its terms as long as it holds for the list. */
+  /** The last plan that was applied, with its terms as long as it holds for the list. */
   #last = { plan: { edits: [] } };
   #watchFrom = 0;
   #queue = Promise.resolve();
@@ -80,12 +80,11 @@ class Conversation {
    */
   async request(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);
-    const key = termsKey(terms);
     const plan =
-      change.isNone && this.#last.key === key
+      change.isNone && this.#last.terms === terms
         ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
         : await this.#planned(change, list, terms, call);
-    this.#last = { plan, key };
+    this.#last = { plan, terms };
     const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
     return applied(list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
   }
@@ -118,7 +117,7 @@ class Conversation {
 
   /** `{ forms, kept }` of the last plan: the form of the call that each result answers, and the results that stay whole. */
   explanation() {
-    return this.#native.explanation();
+    return JSON.parse(this.#native.explanation());
   }
 
   /** How `list` differs from the last one: `kept` messages stay, the others stood at `positions`, new ones at -1. */
@@ -186,11 +185,6 @@ function renew(known, { kept, positions }, fresh) {
   const rest = Array.from(positions, (place) => (place < 0 ? newer.next().value : known[place]));
   known.length = kept;
   for (const one of rest) known.push(one);
-}
-
-/** Terms as a text to compare. Lists of times only grow, so the last element is enough. */
-function termsKey(terms) {
-  return JSON.stringify(terms, (_, value) => (Array.isArray(value) ? value.at(-1) : value));
 }
 
 module.exports = { Conversation };

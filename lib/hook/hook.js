@@ -109,17 +109,17 @@ class Hook {
     return known;
   }
 
-  /** The host's word on its model at this call. Of its cache, what it does not say is learned. */
+  /** The host's word on its model at this call, as JSON. Of its cache, what it does not say is learned. */
   #terms() {
     const { overheadTokens, maxPromptTokens, warmedAt, coldAt, cache } = this.options;
-    return {
+    return JSON.stringify({
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),
       maxPromptTokens: asked(maxPromptTokens, positive),
       cache: cacheNow(cache),
       warmedAt: asked(warmedAt, times),
       coldAt: asked(coldAt, times),
-    };
+    });
   }
 
   /** Tells the host what a call did. */

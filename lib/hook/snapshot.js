@@ -91,7 +91,7 @@ class Batch {
     const { input, cacheRead, cacheWrite, cacheWrite1h, cost } = usage ?? {};
     // A prompt of 0 is one that the refusal does not name.
     const { prompt = 0, limit, output, excess } = refusal ?? NO_REFUSAL;
-    // In the order of `usage` in contract.json.
+    // In the order of `usage` in src/node/read.rs.
     const used = [input, cacheRead, cacheWrite, cacheWrite1h, cost?.input, cost?.cacheRead, cost?.cacheWrite];
     this.#rows.push(...[...used, prompt, limit, output, excess].map(number), hasTextId(content) ? 1 : 0);
     this.#addStrings(api, provider, model);

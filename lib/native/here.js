@@ -6,26 +6,16 @@ const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
 const path = process.getBuiltinModule?.("node:path") ?? require("node:path");
 const { createRequire } = process.getBuiltinModule?.("node:module") ?? require("node:module");
 
-const isModuleBundle = typeof __dirname === "undefined";
 /** The folder of this file, or of the bundle that it is in. */
-const HERE = isModuleBundle ? path.dirname(path.resolve(process.argv[1] ?? ".")) : __dirname;
-
-/** Returns the native files that a bundler copied beside its bundle, under names of its own. */
-function copied(beginning) {
-  const isCopy = (name) => name.startsWith(beginning) && name.endsWith(".node");
-  return fs
-    .readdirSync(HERE)
-    .filter(isCopy)
-    .map((name) => path.join(HERE, name));
-}
+const HERE =
+  typeof __dirname === "undefined" ? path.dirname(path.resolve(process.argv[1] ?? ".")) : __dirname;
 
 /** Returns the keys of the packages that may fit this machine, in the order of the tries. */
 function platformKeys() {
   const { platform, arch } = process;
   if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
   if (platform === "win32") return [`win32-${arch}-msvc`];
-  if (platform === "darwin" && (arch === "x64" || arch === "arm64"))
-    return ["darwin-universal", `darwin-${arch}`];
+  if (platform === "darwin") return ["darwin-universal", `darwin-${arch}`];
   return [`${platform}-${arch}`];
 }
 
@@ -46,4 +36,4 @@ function isMusl() {
   return header?.glibcVersionRuntime === undefined && sharedObjects.some((file) => file.includes("ld-musl"));
 }
 
-module.exports = { HERE, copied, createRequire, fs, isModuleBundle, path, platformKeys, wantedKey };
+module.exports = { HERE, createRequire, fs, path, platformKeys, wantedKey };

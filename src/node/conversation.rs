@@ -10,22 +10,20 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Array, Float64ArraySlice, Int32ArraySlice};
 use napi_derive::napi;
 use parking_lot::Mutex;
+use serde_json::json;
 
 use super::blocking::{CancelFlag, Promise, blocking};
 use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
-use super::options::Options;
+use super::options::{CallTerms, Options};
 use super::read::Batch;
 use super::wire::{Answer, answer, edits_of, form_of};
 use crate::cancel::Cancel;
-use crate::context::decide::economy::{Policy, Prices};
-use crate::context::decide::{self, Mode, Terms};
+use crate::context::decide::{self, Mode};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
-use crate::context::request::layers::Limits;
 use crate::context::request::plan::{Action, Edit};
-use crate::contract::CACHE_TTL_SECONDS;
 
 /// What the conversations of a hook that count by one encoding learn for each other.
 #[napi]
@@ -70,54 +68,6 @@ struct Request {
     kept: usize,
     /// True if an answer stood behind them: what differs behind the last answer is the tail of one request.
     is_rewritten: bool,
-}
-
-/// The host's word on its model at a call.
-#[napi(object)]
-#[derive(Clone)]
-pub struct CallTerms {
-    /// The model's window in tokens.
-    pub context_window: f64,
-    /// Tokens of prompt and tools by the host's word; learned without one.
-    pub overhead_tokens: Option<f64>,
-    /// Tokens above which batches act.
-    pub max_prompt_tokens: Option<f64>,
-    /// The cache, where the host names it.
-    pub cache: Option<CacheTerms>,
-    /// When the host kept the cache warm, in ms.
-    pub warmed_at: Option<Vec<f64>>,
-    /// When it gave it up, in ms.
-    pub cold_at: Option<Vec<f64>>,
-}
-
-/// The cache of a model by the host's word.
-#[napi(object)]
-#[derive(Clone, Copy)]
-pub struct CacheTerms {
-    /// The price of reading relative to input.
-    pub read: f64,
-    /// That of writing.
-    pub write: f64,
-    /// Seconds an entry lives unread; learned where the host does not say.
-    pub ttl_seconds: Option<f64>,
-}
-
-/// What a dry run says of the last plan beside its edits.
-#[napi(object, object_from_js = false)]
-pub struct Explanation {
-    /// The form of the call that each tool result answers; empty where none was read.
-    pub forms: Vec<String>,
-    /// The tool results that stay whole as the newest state of something.
-    pub kept: Vec<KeptState>,
-}
-
-/// A tool result that stays whole.
-#[napi(object, object_from_js = false)]
-pub struct KeptState {
-    /// Its position.
-    pub index: u32,
-    /// The file or tool whose newest state it shows.
-    pub name: String,
 }
 
 #[napi]
@@ -167,7 +117,7 @@ impl Conversation {
 
     /// Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither. The
     /// first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
-    /// ones crosses here.
+    /// ones crosses here. `terms` is the host's word on its model, as JSON (`options.rs`).
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,
@@ -175,21 +125,22 @@ impl Conversation {
         positions: Int32ArraySlice<'_>,
         numbers: Float64ArraySlice<'_>,
         strings: Array<'_>,
-        terms: CallTerms,
+        terms: String,
         flag: Option<&CancelFlag>,
     ) -> Result<Promise<Answer>> {
         guarded(|| {
             let (positions, batch) = (positions.to_vec(), Batch::take(&numbers, &strings)?);
             let (options, lessons, state) = (self.options.clone(), self.lessons.clone(), self.state.clone());
             Ok(blocking(flag, move |cancel| {
+                let terms = CallTerms::read(&terms)?;
                 let read = facts_of(&batch, &options.rules, cancel)?;
                 let mut state = state.lock();
                 cancel.check()?;
                 state.take_in(kept as usize, &positions, read)?;
                 let conversation = Arc::make_mut(&mut state.conversation);
-                let times = |of: &Option<Vec<f64>>| of.clone().unwrap_or_default();
-                conversation.set_cache_times(times(&terms.warmed_at), times(&terms.cold_at));
-                let decision = conversation.decide(&terms.over(&options), &mut lessons.lock());
+                let call = terms.over(&options);
+                conversation.set_cache_times(terms.warmed_at, terms.cold_at);
+                let decision = conversation.decide(&call, &mut lessons.lock());
                 let (before, edits) = (state.sent.take(), edits_of(&decision.plan));
                 let (told, first_changed) =
                     before.as_ref().map_or_else(Default::default, |before| before.beside(&edits));
@@ -226,17 +177,17 @@ impl Conversation {
         })
     }
 
-    /// Explains the last plan.
+    /// Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
+    /// and the results that are `kept` whole, each with the file or tool whose newest state it shows.
     #[napi]
-    pub fn explanation(&self) -> Result<Explanation> {
+    pub fn explanation(&self) -> Result<String> {
         guarded(|| {
             let conversation = self.state.lock().conversation.clone();
             let transcript = conversation.transcript();
+            let forms: Vec<_> = (0..transcript.len()).map(|index| form_of(index, transcript)).collect();
             let kept = conversation.kept_states().into_iter();
-            Ok(Explanation {
-                forms: (0..transcript.len()).map(|index| form_of(index, transcript)).collect(),
-                kept: kept.map(|of| KeptState { index: of.index as u32, name: of.name.into() }).collect(),
-            })
+            let kept: Vec<_> = kept.map(|of| json!({ "index": of.index, "name": of.name })).collect();
+            Ok(json!({ "forms": forms, "kept": kept }).to_string())
         })
     }
 
@@ -248,21 +199,6 @@ impl Conversation {
             let messages = state.conversation.transcript().messages().iter();
             Ok(messages.map(|message| message.tokens as u32).collect())
         })
-    }
-}
-
-impl CallTerms {
-    /// The settings of the hook with the host's word at this call.
-    fn over(&self, options: &Options) -> Terms {
-        let mut policy = Policy { learns_prices: self.cache.is_none(), ..options.policy };
-        if let Some(CacheTerms { read, write, ttl_seconds }) = self.cache {
-            policy.prices = Prices { read, write, ttl_seconds: ttl_seconds.unwrap_or(CACHE_TTL_SECONDS) };
-            policy.learns_ttl = ttl_seconds.is_none();
-        }
-        let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
-        let limits =
-            Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };
-        Terms { policy, limits, overhead_tokens: self.overhead_tokens }
     }
 }
 

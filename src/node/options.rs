@@ -1,13 +1,16 @@
-//! Reads a hook's settings from JSON. `lib/hook/hook.js` checked every option and filled in every default.
+//! Reads a hook's settings, and the host's word on its model at a call, from JSON. `lib/hook` checked every option and filled in
+//! every default.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::encode::tokenizer;
 use super::failure::{Failure, Result};
-use crate::context::decide::Mode;
-use crate::context::decide::economy::Policy;
+use crate::context::decide::economy::{Policy, Prices};
+use crate::context::decide::{Mode, Terms};
 use crate::context::facts::measure::{Counting, Rules};
 use crate::context::request::layers::Limits;
+use crate::contract::CACHE_TTL_SECONDS;
 
 /// The settings of a hook.
 #[derive(Deserialize)]
@@ -25,14 +28,61 @@ pub(super) struct Options {
     encoding: Option<f64>,
 }
 
+/// The host's word on its model at a call.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallTerms {
+    context_window: f64,
+    overhead_tokens: Option<f64>,
+    max_prompt_tokens: Option<f64>,
+    /// Learned from the transcript where the host does not say.
+    cache: Option<CacheTerms>,
+    /// When the host kept the cache warm, and when it gave it up, in ms.
+    #[serde(default)]
+    pub(super) warmed_at: Vec<f64>,
+    #[serde(default)]
+    pub(super) cold_at: Vec<f64>,
+}
+
+/// Prices of the provider's cache relative to input, and seconds an entry lives unread.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CacheTerms {
+    read: f64,
+    write: f64,
+    ttl_seconds: Option<f64>,
+}
+
 impl Options {
     pub(super) fn read(json: &str) -> Result<Self> {
-        // The error names the place alone: the text there may be the user's.
-        let refused = |error: serde_json::Error| {
-            Failure::invalid(format!("the options are not understood at column {}", error.column()))
-        };
-        let mut options: Self = serde_json::from_str(json).map_err(refused)?;
+        let mut options: Self = read(json)?;
         options.rules.counting = Counting::Exact(tokenizer(options.encoding)?);
         Ok(options)
     }
+}
+
+impl CallTerms {
+    pub(super) fn read(json: &str) -> Result<Self> {
+        read(json)
+    }
+
+    /// The settings of the hook with the host's word at this call.
+    pub(super) fn over(&self, options: &Options) -> Terms {
+        let mut policy = Policy { learns_prices: self.cache.is_none(), ..options.policy };
+        if let Some(CacheTerms { read, write, ttl_seconds }) = self.cache {
+            policy.prices = Prices { read, write, ttl_seconds: ttl_seconds.unwrap_or(CACHE_TTL_SECONDS) };
+            policy.learns_ttl = ttl_seconds.is_none();
+        }
+        let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
+        let limits =
+            Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };
+        Terms { policy, limits, overhead_tokens: self.overhead_tokens }
+    }
+}
+
+fn read<T: DeserializeOwned>(json: &str) -> Result<T> {
+    // The error names the place alone: the text there may be the user's.
+    serde_json::from_str(json).map_err(|error| {
+        Failure::invalid(format!("the options are not understood at column {}", error.column()))
+    })
 }

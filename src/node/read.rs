@@ -14,13 +14,13 @@ use super::failure::{Failure, Result};
 use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
 use crate::context::facts::transcript::{Refusal, Usage};
 use crate::context::request::validity::{self, Family};
-use crate::contract::{Block, Role, UsageField};
+use crate::contract::{Block, Role};
 use crate::fault;
 
 /// One number precedes the rows: the UTF-16 code units of all strings.
 const ROWS_START: usize = 1;
-/// Number of usage fields, the first fields of an assistant message.
-const USAGE_NUMBERS: usize = UsageField::ALL.len();
+/// Numbers of a usage report, the first fields of an assistant message.
+const USAGE_NUMBERS: usize = 11;
 /// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
@@ -162,27 +162,26 @@ impl<'a> Cursor<'a> {
     }
 
     fn usage(&mut self) -> Result<Usage> {
-        let (mut usage, mut refusal) = (Usage::default(), Refusal::default());
-        for field in UsageField::ALL {
-            let value = finite(self.number()?).filter(|&number| number >= 0.0);
-            *match field {
-                UsageField::Input => &mut usage.input,
-                UsageField::CacheRead => &mut usage.cache_read,
-                UsageField::CacheWrite => &mut usage.cache_write,
-                UsageField::CacheWrite1h => &mut usage.cache_write_1h,
-                UsageField::CostInput => &mut usage.cost_input,
-                UsageField::CostCacheRead => &mut usage.cost_cache_read,
-                UsageField::CostCacheWrite => &mut usage.cost_cache_write,
-                UsageField::RefusedPrompt => &mut refusal.prompt,
-                UsageField::RefusedLimit => &mut refusal.limit,
-                UsageField::RefusedOutput => &mut refusal.output,
-                UsageField::RefusedExcess => &mut refusal.excess,
-            } = value;
-        }
-        // 0 means a refusal that does not name its prompt.
-        let is_refused = refusal.prompt.is_some();
-        refusal.prompt = refusal.prompt.filter(|&tokens| tokens > 0.0);
-        Ok(Usage { refused: is_refused.then_some(refusal), ..usage })
+        let usage = Usage {
+            input: self.amount()?,
+            cache_read: self.amount()?,
+            cache_write: self.amount()?,
+            cache_write_1h: self.amount()?,
+            cost_input: self.amount()?,
+            cost_cache_read: self.amount()?,
+            cost_cache_write: self.amount()?,
+            refused: None,
+        };
+        let [prompt, limit, output, excess] =
+            [self.amount()?, self.amount()?, self.amount()?, self.amount()?];
+        let refused = prompt.map(|tokens| Refusal {
+            // 0 means a refusal that does not name its prompt.
+            prompt: Some(tokens).filter(|&tokens| tokens > 0.0),
+            limit,
+            output,
+            excess,
+        });
+        Ok(Usage { refused, ..usage })
     }
 
     fn part(&mut self) -> Result<Part<'a>> {
@@ -227,6 +226,10 @@ impl<'a> Cursor<'a> {
 
     fn count(&mut self) -> Result<usize> {
         self.number().map(|number| number as usize)
+    }
+
+    fn amount(&mut self) -> Result<Option<f64>> {
+        Ok(finite(self.number()?).filter(|&number| number >= 0.0))
     }
 
     fn number(&mut self) -> Result<f64> {
