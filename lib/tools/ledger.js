@@ -4,7 +4,6 @@
 
 const { Bill, rowOf } = require("../bill/bill.js");
 const { checkPrices, countsOf } = require("../bill/prices.js");
-const { sentBy } = require("../hook/events.js");
 const { Hook } = require("../hook/hook.js");
 const { record } = require("../options.js");
 const { countTokens } = require("./count.js");
@@ -54,7 +53,7 @@ async function callsIn(hook, list) {
     counted = index;
     // An answer that is older than a message before it answered another list.
     const isStale = timestamp < newestInput;
-    const sent = isStale ? {} : sentBy((await hook.run(before)).plan);
+    const sent = isStale ? {} : (await hook.run(before)).plan;
     const taken = sent.tokensBefore - sent.tokensAfter;
     const prompt = countsOf(usage)?.prompt;
     calls.push({ index, row: rowOf(sent, message, at), isStale, tokens, scale: sent.scale, taken, prompt });
