@@ -22,16 +22,27 @@ const SHRUNK_FOR = new Set(["overflow", "budget"]);
 /** Events for the host's log. */
 const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed"]);
 
+/** The shape of answers that lose their usage. Blocks of an unknown type are read as their JSON. */
+const withoutUsage = {
+  read: (message) => pi.read(message).map((answer) => ({ ...answer, usage: undefined })),
+  write: pi.write,
+};
+
 /** The hook of one session and of the subagents forked from it. */
 class Session {
   #transform;
   #origins = new Origins();
-  #shapes = new Shapes((message) => (pi.isMarked(message) ? pi : undefined));
+  #shapes = new Shapes((message) => {
+    if (this.#unasked.has(message)) return withoutUsage;
+    return pi.isMarked(message) ? pi : undefined;
+  });
   /** The question of the next turn. The host appends it to the messages. */
   #question = { role: "user", content: "" };
-  /** Copies without usage of the answers to calls for which the host did not ask the engine, and the answers themselves. */
-  #quiet = new WeakMap();
-  #unasked = new WeakMap();
+  /**
+   * Answers to calls for which the host did not ask the engine: it asks once a turn, so only the first answer of a turn reports a
+   * request of this engine.
+   */
+  #unasked = new WeakSet();
   #budget;
   /** Largest prompt of the provider, learned from an overflow, tokens. */
   #limit = Number.POSITIVE_INFINITY;
@@ -58,27 +69,17 @@ class Session {
     if (prompt !== this.#question.content) this.#question = { role: "user", content: prompt };
     const whole = this.#origins.of(messages);
     this.#last = whole;
-    const asked = this.#asAsked(whole);
-    const edited = await this.#transform(asked);
-    const written = this.#shapes.write(edited, asked).slice(0, -1);
-    const sent = edited === asked ? whole : written.map((message) => this.#unasked.get(message) ?? message);
+    const list = this.#read(whole);
+    const edited = await this.#transform(list);
+    const sent = edited === list ? whole : this.#shapes.write(edited, whole).slice(0, -1);
     return { messages: this.#origins.keep(sent, whole), estimatedTokens: Math.round(this.#tokens) };
   }
 
-  /**
-   * Returns `messages` as the host sends them next, with its question at the end. The host asks once a turn, so only the first
-   * answer of a turn reports a request of this engine. The other answers lose their usage. Blocks of an unknown type are read as
-   * their JSON.
-   */
-  #asAsked(messages) {
-    const asked = messages.map((message, at) => {
-      if (message?.usage === undefined || messages[at - 1]?.role === "user") return message;
-      const known = this.#quiet.get(message) ?? { ...message, usage: undefined };
-      this.#quiet.set(message, known);
-      this.#unasked.set(known, message);
-      return known;
-    });
-    return this.#shapes.read([...asked, this.#question]);
+  /** Returns `messages` as the hook reads them, with the question that the host appends. */
+  #read(messages) {
+    for (const [at, message] of messages.entries())
+      if (message?.usage !== undefined && messages[at - 1]?.role !== "user") this.#unasked.add(message);
+    return this.#shapes.read([...messages, this.#question]);
   }
 
   /** Makes room after an overflow, once. Resolves with undefined if edits cannot help, or did not. */
@@ -90,7 +91,7 @@ class Session {
     const [limit, known] = [Math.min(before * AFTER_OVERFLOW, before - excess), this.#limit];
     if (!(limit > 0)) return undefined;
     this.#limit = limit;
-    await this.#transform(this.#asAsked(this.#last));
+    await this.#transform(this.#read(this.#last));
     if (this.#tokens <= limit)
       return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
     this.#limit = known;

@@ -28,16 +28,14 @@ const inParts = (field, cut) => (message, standIns, isOwn) => {
 /** pi's messages with blocks of an unknown type. */
 const pi = {
   isMarked: (message) => hasPart(message, ({ type }) => !PI_BLOCKS.has(type)),
-  read: ({ content, ...message }) => [
-    {
-      ...message,
-      content: content.map((block) => (PI_BLOCKS.has(block?.type) ? block : countedBlock(block))),
-    },
+  read: (message) => [
+    withBlocks(message, (block) => (PI_BLOCKS.has(block?.type) ? block : countedBlock(block))),
   ],
-  write: (message, [{ content }]) => ({
-    ...message,
-    content: content.map((block) => (block[PART] === undefined ? block : block[PART])),
-  }),
+  write: (message, [{ content }]) => withBlocks({ ...message, content }, (block) => block?.[PART] ?? block),
+};
+const withBlocks = (message, change) => {
+  const { content } = message;
+  return { ...message, content: Array.isArray(content) ? content.map(change) : content };
 };
 const PI_BLOCKS = new Set(["text", "thinking", "redacted_thinking", "toolCall", "image"]);
 
