@@ -5,11 +5,11 @@
 const { Reporter } = require("../hook/events.js");
 const { anything, checkOptions, count, handler, show } = require("../options.js");
 const { DatabaseError } = require("../sessions/database_errors.js");
+const { checkMessage } = require("../sessions/message.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
-const { isPlain, sessionFields, storable } = require("../shapes/text.js");
+const { isPlain, storable, written } = require("../shapes/text.js");
 
-const ROLES = ["system", "user", "assistant", "tool"];
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
 /** Required columns. */
 const NEEDED = { history: ["id", "chat_id", "role", "text"], events: ["payload"] };
@@ -33,7 +33,29 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** The base of both providers. `database` holds the differences of SQLite and Postgres. */
+/** What differs in SQL: the cast of a column to text, the query for a table's columns, the columns of a new table of events. */
+const SQLITE = {
+  cast: "",
+  columnsOf: (name) => {
+    const names = name.split(".").reverse();
+    const table = `pragma_table_info(${names.map(() => "?")})`;
+    return [`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${table}`, names];
+  },
+  events:
+    "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
+};
+const POSTGRES = {
+  cast: "::text",
+  columnsOf: (name) => [
+    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
+     WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
+    [quoted(name)],
+  ],
+  events: `(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, chat_id text, event_type text NOT NULL, payload jsonb NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now())`,
+};
+
+/** The base of both providers. `database` is one of these, with `run(sql, values)` and, for rows to insert, `change`. */
 class StoredHistory {
   #owner;
   #database;
@@ -72,7 +94,7 @@ class StoredHistory {
   }
 
   async append(chatId, message) {
-    const { extra, ...row } = toRow(`${this.#owner}.append`, message);
+    const { extra, ...row } = toRow(message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
     if ((await this.#columnsOf("history")).has("extra")) values.extra = extra ?? null;
     else if (extra !== undefined && !this.#isTold) {
@@ -93,12 +115,12 @@ class StoredHistory {
     if (type === undefined)
       throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
     const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
-    if (columns.has("chat_id"))
-      values.chat_id = chatId === undefined ? null : this.#chat("recordCompression", chatId);
-    await this.#insert("events", values, "");
+    const isOfChat = columns.has("chat_id") && chatId !== undefined;
+    if (isOfChat) values.chat_id = this.#chat("recordCompression", chatId);
+    await this.#insert("events", values);
   }
 
-  async #insert(part, values, ending) {
+  async #insert(part, values, ending = "") {
     const row = { ...values, ...(await this.#timeOf(part)) };
     const marks = Object.keys(row).map(() => "?");
     const sql = `INSERT INTO ${quoted(this.#names[part])} (${Object.keys(row)}) VALUES (${marks}) ${ending}`;
@@ -112,16 +134,15 @@ class StoredHistory {
     const sql = `SELECT created_at FROM ${quoted(this.#names[part])} ORDER BY id DESC LIMIT 1`;
     const [newest] = await this.#database.run(sql, []);
     if (newest?.created_at != null) return { created_at: timeLike(newest.created_at) };
-    return column.fills
-      ? {}
-      : { created_at: timeLike(/int|real|num|double/i.test(column.type) ? Date.now() : "") };
+    if (column.fills) return {};
+    return { created_at: timeLike(/int|real|num|double/i.test(column.type) ? Date.now() : "") };
   }
 
   async #columnsOf(part) {
     const known = this.#columns.get(part);
     if (known !== undefined) return known;
     const name = this.#names[part];
-    const rows = await this.#database.columns(name);
+    const rows = await this.#database.run(...this.#database.columnsOf(name));
     if (rows.length === 0) throw new DatabaseError("NO_TABLE", name);
     const columns = new Map(rows.map((column) => [column.name, column]));
     const missing = NEEDED[part].find((column) => !columns.has(column));
@@ -143,9 +164,9 @@ class StoredHistory {
         `${this.#owner}.${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
       );
     }
-    const number = Number(chatId);
-    const isNumber = Number.isSafeInteger(number) && String(number) === String(chatId);
-    return this.#database.chatKey(isNumber ? number : chatId);
+    const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === String(chatId);
+    // SQLite binds a number as a float, which a text column stores as "42.0".
+    return isNumber ? BigInt(chatId) : chatId;
   }
 }
 
@@ -167,75 +188,32 @@ function timeLike(time) {
 
 class SqliteProvider extends StoredHistory {
   constructor(options) {
-    const table = { ...OPTIONS, db: [undefined, anything] };
-    const { db, ...checked } = checkOptions("SqliteProvider", options, table);
-    const handle = new SqliteHandle("SqliteProvider: option db", db);
+    const owner = "SqliteProvider";
+    const { db, ...checked } = checkOptions(owner, options, { ...OPTIONS, db: [undefined, anything] });
+    const handle = new SqliteHandle(`${owner}: option db`, db);
     const run = async (sql, values) => handle.run(sql, values);
-    super("SqliteProvider", checked, {
-      run,
-      change: run,
-      cast: "",
-      columns: (name) => {
-        const names = name.split(".").reverse();
-        const info = `pragma_table_info(${names.map(() => "?")})`;
-        return run(`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${info}`, names);
-      },
-      // SQLite binds a number as a float, which a text column stores as "42.0".
-      chatKey: (chatId) => (typeof chatId === "number" ? BigInt(chatId) : chatId),
-      events:
-        "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
-    });
+    super(owner, checked, { ...SQLITE, run, change: run });
   }
 }
 
 class PostgresProvider extends StoredHistory {
   constructor(options) {
-    const table = { ...OPTIONS, pool: [undefined, anything] };
-    const { pool, ...checked } = checkOptions("PostgresProvider", options, table);
-    const database = new PostgresPool("PostgresProvider: option pool", pool, RETRY_MS);
+    const owner = "PostgresProvider";
+    const { pool, ...checked } = checkOptions(owner, options, { ...OPTIONS, pool: [undefined, anything] });
+    const database = new PostgresPool(`${owner}: option pool`, pool, RETRY_MS);
     const run = (sql, values) => database.read((query) => query(sql, values));
-    super("PostgresProvider", checked, {
-      run,
-      change: (sql, values) => database.transaction((query) => query(sql, values), false),
-      cast: "::text",
-      columns: (name) =>
-        run(
-          `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
-           WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
-          [quoted(name)],
-        ),
-      chatKey: String,
-      events: `(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, chat_id text, event_type text NOT NULL, payload jsonb NOT NULL,
-        created_at timestamptz NOT NULL DEFAULT now())`,
-    });
+    const change = (sql, values) => database.transaction((query) => query(sql, values), false);
+    super(owner, checked, { ...POSTGRES, run, change });
   }
 }
 
 /** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
-function toRow(method, message) {
-  const { role, blocks, isError, original } = message ?? {};
-  const { content, toolCalls, toolCallId } = sessionFields(message);
-  if (!ROLES.includes(role) || typeof content !== "string") {
-    throw new TypeError(
-      `${method}: message must be { role: ${ROLES.join(" | ")}, content: string }; its role is ${show(role)}`,
-    );
-  }
+function toRow(message) {
+  const { id: _, timestamp: __, role, content, ...more } = checkMessage(message);
   // A text that a database cannot hold is stored as JSON as well.
-  const exact = isPlain(content) ? undefined : content;
-  const more = {
-    content: exact,
-    blocks,
-    toolCalls,
-    toolCallId,
-    isError: isError === true || undefined,
-    original,
-  };
-  try {
-    const json = JSON.stringify(more);
-    return { role, text: storable(content), extra: json === "{}" ? undefined : json };
-  } catch {
-    throw new TypeError(`${method}: the calls or blocks of the message cannot be written as JSON`);
-  }
+  if (!isPlain(content)) more.content = content;
+  const extra = written(more);
+  return { role, text: storable(content), extra: extra === "{}" ? undefined : extra };
 }
 
 /** Returns the message of a row; none if the row is unreadable. */

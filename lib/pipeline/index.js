@@ -4,7 +4,7 @@
 const { Reporter } = require("../hook/events.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
 const { isMedia } = require("../shapes/openai_messages.js");
-const { answeredId, callsIn, isResult, wholeChars } = require("../shapes/text.js");
+const { answeredId, callsIn, clip, isResult } = require("../shapes/text.js");
 const { PostgresProvider, SqliteProvider } = require("./history.js");
 
 const MAX_MESSAGES = 12;
@@ -45,7 +45,7 @@ class SimpleCompressor {
     const { content, blocks } = message;
     if (typeof content !== "string" || content.length <= this.maxCharsPerMessage) return message;
     const { original: _, ...short } = message;
-    short.content = `${wholeChars(content, 0, this.maxCharsPerMessage - 1)}…`;
+    short.content = clip(content, this.maxCharsPerMessage);
     if (Array.isArray(blocks)) short.blocks = blocks.filter(isMedia);
     return short;
   }

@@ -1,5 +1,5 @@
-// Databases of sessions: the host's SQLite handle and the host's Postgres pool. Both have the methods of a store; the first returns
-// values, the second promises. A write is atomic.
+// Stores in the host's SQLite and in the host's Postgres, with the same methods: those of the first return values, those of the
+// second promises. A write is atomic.
 "use strict";
 
 const { SqliteHandle } = require("./sqlite.js");
@@ -10,7 +10,6 @@ const LOCK = 0x737472617461;
 
 const ignore = () => {};
 const isTableMissing = ({ code }) => code === "ERR_DATABASE_NO_TABLE";
-
 const itself = (step) => step;
 
 /** Runs a generator to the end at once. */
@@ -27,107 +26,80 @@ async function finishLater(steps, answer = itself) {
   return step.value;
 }
 
-/** The methods of a store that read or write. */
-const METHODS = { find: "read", list: "read", add: "write", change: "write", clear: "write" };
-
-/** Has the methods of a store. A subclass has `read(ask, key)` and `write(ask, key)`; `ask(store)` calls a method of a SQL store. */
-class Database {}
-
-for (const [name, way] of Object.entries(METHODS))
-  Database.prototype[name] = function (key, ...given) {
-    // Clearing is not repeatable: after a broken connection a second one would delete newer messages, too.
-    return this[way]((store) => store[name](key, ...given), key, name !== "clear");
+/** Returns the methods of a store. `read(work, key)` and `write(work, key, isRepeatable)` run the statements of `work()`. */
+function storeOver(lost, read, write) {
+  const store = new SqlStore(lost);
+  return {
+    find: (key) => read(() => store.find(key), key),
+    list: () => read(() => store.list()),
+    add: (key, ...given) => write(() => store.add(key, ...given), key),
+    change: (key, ...given) => write(() => store.change(key, ...given), key),
+    // After a broken connection a second clear would delete newer messages, too.
+    clear: (key) => write(() => store.clear(key), key, false),
   };
-
-class SqliteDatabase extends Database {
-  #handle;
-  #store;
-
-  constructor(handle, lost) {
-    super();
-    this.#handle = new SqliteHandle("ContextManager: option database", handle);
-    this.#store = new SqlStore(lost);
-    this.#withTables(() => this.#finish(checkTables()));
-  }
-
-  read(ask) {
-    return this.#withTables(() => this.#finish(ask(this.#store)));
-  }
-
-  write(ask) {
-    return this.#withTables(() => this.#handle.atomically(() => this.#finish(ask(this.#store))));
-  }
-
-  #finish(steps) {
-    return finishNow(steps, ([sql, values]) => this.#handle.run(sql, values));
-  }
-
-  /** Creates missing tables: a host may have rolled back the transaction that created them. */
-  #withTables(work) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isTableMissing(error)) throw error;
-      this.#handle.atomically(() => this.#finish(makeTables()));
-      return work();
-    }
-  }
 }
 
-class PostgresDatabase extends Database {
-  #pool;
-  #store;
-  #ready;
-  /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
-  #writes = new Map();
-
-  constructor(pool, lost) {
-    super();
-    this.#pool = pool;
-    this.#store = new SqlStore(lost);
-  }
-
-  async read(ask, key) {
-    await this.#isReady(key);
-    return this.#pool.read(this.#steps(ask));
-  }
-
-  write(ask, key, isRepeatable) {
-    const work = this.#isReady(key).then(() => this.#pool.transaction(this.#steps(ask), isRepeatable));
-    const settled = work.then(ignore, ignore).then(() => {
-      if (this.#writes.get(key) === settled) this.#writes.delete(key);
-    });
-    this.#writes.set(key, settled);
-    return work;
-  }
-
-  /** Resolves when the tables are there and the writes before are done. */
-  async #isReady(key) {
-    await this.#writes.get(key);
-    this.#ready ??= this.#makeTables().catch((error) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
-  }
-
-  #steps(ask) {
-    return (query) => finishWith(query, ask(this.#store));
-  }
-
-  async #makeTables() {
+function sqliteStore(option, given, lost) {
+  const handle = new SqliteHandle(option, given);
+  const read = (work) => finishNow(work(), ([sql, values]) => handle.run(sql, values));
+  const write = (work) => handle.atomically(() => read(work));
+  /** Creates missing tables: a host may have rolled back the transaction that created them. */
+  const withTables = (run) => (work) => {
     try {
-      await this.#pool.read((query) => finishWith(query, checkTables(true)));
+      return run(work);
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      await this.#pool.transaction(async (query) => {
+      write(makeTables);
+      return run(work);
+    }
+  };
+  withTables(read)(checkTables);
+  return storeOver(lost, withTables(read), withTables(write));
+}
+
+function postgresStore(pool, lost) {
+  const finish = (work) => (query) => finishLater(work(), ([sql, values]) => query(sql, values));
+  /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
+  const writes = new Map();
+  let tables;
+
+  async function makeMissingTables() {
+    try {
+      await pool.read(finish(() => checkTables(true)));
+    } catch (error) {
+      if (!isTableMissing(error)) throw error;
+      await pool.transaction(async (query) => {
         await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-        await finishWith(query, makeTables());
+        await finish(makeTables)(query);
       });
     }
   }
+
+  /** Resolves when the tables are there and the writes before are done. */
+  async function isReady(key) {
+    await writes.get(key);
+    tables ??= makeMissingTables().catch((error) => {
+      tables = undefined;
+      throw error;
+    });
+    return tables;
+  }
+
+  async function read(work, key) {
+    await isReady(key);
+    return pool.read(finish(work));
+  }
+
+  function write(work, key, isRepeatable) {
+    const outcome = isReady(key).then(() => pool.transaction(finish(work), isRepeatable));
+    const settled = outcome.then(ignore, ignore).then(() => {
+      if (writes.get(key) === settled) writes.delete(key);
+    });
+    writes.set(key, settled);
+    return outcome;
+  }
+
+  return storeOver(lost, read, write);
 }
 
-const finishWith = (query, steps) => finishLater(steps, ([sql, values]) => query(sql, values));
-
-module.exports = { PostgresDatabase, SqliteDatabase, finishLater, finishNow };
+module.exports = { finishLater, finishNow, postgresStore, sqliteStore };

@@ -7,7 +7,7 @@ const { callsIn, clip, readCall } = require("../shapes/text.js");
 
 /** Start of a summary in a session. */
 const SUMMARY_LABEL = "[上下文总结]";
-/** Longest summary taken from a summariser, characters. The prompt asks for 500 tokens. */
+/** Longest summary taken from a summariser, UTF-16 units. The prompt asks for 500 tokens. */
 const SUMMARY_CHARS = 8000;
 /** User messages quoted from the start of a session. */
 const REQUESTS = 3;
@@ -16,9 +16,9 @@ const TOOLS = 30;
 const FILES = 20;
 const COMMANDS = 10;
 const ERRORS = 5;
-/** Longest quotation of a message, a command or an error line, characters. */
+/** Longest quotation of a message, a command or an error line, UTF-16 units. */
 const QUOTE_CHARS = 200;
-/** Longest part of a summariser's summary that a later summary by rules repeats, characters: 500 tokens of English. */
+/** Longest part of a summariser's summary that a later summary by rules repeats, UTF-16 units: 500 tokens of English. */
 const EARLIER_CHARS = 2000;
 /** Start of a line that reports an error, in any case. */
 const ERROR = /^\s*(?:error|fatal|traceback|exception|panic|failed|fail:|错误|失败|异常)/i;

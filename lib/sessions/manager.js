@@ -8,7 +8,7 @@ const rules = require("../options.js");
 const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
-const { PostgresDatabase, SqliteDatabase, finishLater, finishNow } = require("./databases.js");
+const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
 const { PostgresPool } = require("./postgres.js");
 const { MemoryStore } = require("./store.js");
@@ -35,20 +35,23 @@ const OPTIONS = {
   onEvent: [undefined, rules.handler],
 };
 
-/** The methods of a manager, as generators whose steps are the database's answers. */
+/** The methods of a manager, as generators whose steps are the store's answers. `this` is the manager's core. */
 const METHODS = {
   *getOrCreateContext(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
     const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
     const isPrompted = ({ messages }) =>
       prompt === undefined || messages.some(({ role }) => role === "system");
-    const known = yield this.database.find(key);
-    if (known !== undefined && isPrompted(known)) return this.contextOf(sessionId, known);
-    const made = yield this.database.change(key, newState(sessionId), (session) => {
+    const create = (session) => {
       if (!isPrompted(session)) session.setPrompt(prompt);
       return session;
-    });
-    return this.contextOf(sessionId, made);
+    };
+    let session = yield this.store.find(key);
+    if (session === undefined || !isPrompted(session))
+      session = yield this.store.change(key, newState(sessionId), create);
+    const read = () => this.store.find(key);
+    const set = (fields) => this.finish(METHODS.setMetadata.call(this, sessionId, fields));
+    return this.contextOf(sessionId, session, read, set);
   },
 
   *addMessage(sessionId, message, aiService) {
@@ -57,30 +60,30 @@ const METHODS = {
     const { maxMessages } = this.options;
     const summarize = serviceOf("addMessage", aiService) ?? this.options.summarize;
     const shrink = summarize === undefined ? (session) => compress(session, this.options) : undefined;
-    const outcome = yield this.database.add(key, newState(sessionId), checked, maxMessages, shrink);
+    const outcome = yield this.store.add(key, newState(sessionId), checked, maxMessages, shrink);
     if (outcome?.isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
     if (outcome?.by !== undefined) this.reporter.emit({ type: "compressed", sessionId, ...outcome });
   },
 
   *getMessages(sessionId, includeSystem = true) {
-    const { messages = [] } = (yield this.database.find(keyOf(sessionId))) ?? {};
+    const { messages = [] } = (yield this.store.find(keyOf(sessionId))) ?? {};
     return includeSystem ? messages : messages.filter(({ role }) => role !== "system");
   },
 
   *clearContext(sessionId) {
-    yield this.database.clear(keyOf(sessionId));
+    yield this.store.clear(keyOf(sessionId));
   },
 
   *setSystemPrompt(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
     const prompt = promptOf(systemPrompt);
-    yield this.database.change(key, newState(sessionId), (session) => session.setPrompt(prompt));
+    yield this.store.change(key, newState(sessionId), (session) => session.setPrompt(prompt));
   },
 
   *setMetadata(sessionId, metadata = {}) {
     const key = keyOf(sessionId);
     const fields = fieldsOf(metadata);
-    yield this.database.change(key, newState(sessionId), (session) => {
+    yield this.store.change(key, newState(sessionId), (session) => {
       session.state = { ...session.state, ...fields };
     });
   },
@@ -90,11 +93,11 @@ const METHODS = {
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string"))
       throw new TypeError("deleteMessages: ids must be an array of message ids");
     const work = (session) => forget(session, new Set(ids), this.options.language);
-    return (yield this.database.change(key, undefined, work, true)) ?? [];
+    return (yield this.store.change(key, undefined, work, true)) ?? [];
   },
 
   *listSessions() {
-    const sessions = yield this.database.list();
+    const sessions = yield this.store.list();
     return sessions.map(({ messages, ...session }) => ({
       sessionId: session.state.id,
       messages,
@@ -103,7 +106,7 @@ const METHODS = {
   },
 
   *getStats(sessionId) {
-    const session = yield this.database.find(keyOf(sessionId));
+    const session = yield this.store.find(keyOf(sessionId));
     if (session === undefined) return undefined;
     const { messages, state } = session;
     return {
@@ -125,18 +128,12 @@ class Manager {
     }
   }
 
-  /** `finish` runs a generator at once or awaits its steps. `contextOf(sessionId, session, read, set)` returns a context. */
-  constructor(owner, options, { finish, databaseOf, contextOf }) {
-    const reporter = new Reporter(options.onEvent, owner);
-    const database = databaseOf(lostRows(reporter));
-    /** Running compressions by session. */
-    const compressing = new Map();
-    this.#core = { options, finish, reporter, database, compressing };
-    this.#core.contextOf = (sessionId, session) => {
-      const read = () => database.find(keyOf(sessionId));
-      const set = (fields) => this.setMetadata(sessionId, fields);
-      return contextOf(sessionId, session, read, set);
-    };
+  /**
+   * `finish` runs a generator at once or awaits its steps. `contextOf(sessionId, session, read, set)` returns a context.
+   * `compressing` holds the running compressions by session.
+   */
+  constructor(options, reporter, store, { finish, contextOf }) {
+    this.#core = { options, reporter, store, finish, contextOf, compressing: new Map() };
   }
 
   setMaxMessages(n) {
@@ -187,10 +184,13 @@ class ContextManager extends Manager {
   constructor(given) {
     const table = { ...OPTIONS, database: [undefined, anything] };
     const { database, ...options } = checkOptions("ContextManager", given, table);
+    const reporter = new Reporter(options.onEvent, "ContextManager");
     // `{ database: undefined }` is a mistake, not a wish for sessions in memory.
     const isInMemory = given === undefined || !Object.hasOwn(given, "database");
-    const databaseOf = (lost) => (isInMemory ? new MemoryStore() : new SqliteDatabase(database, lost));
-    super("ContextManager", options, { finish: finishNow, databaseOf, contextOf: liveContext });
+    const store = isInMemory
+      ? new MemoryStore()
+      : sqliteStore("ContextManager: option database", database, lostRows(reporter));
+    super(options, reporter, store, { finish: finishNow, contextOf: liveContext });
   }
 }
 
@@ -199,18 +199,16 @@ function createSharedContextManager(given) {
   const owner = "createSharedContextManager";
   const table = { ...OPTIONS, pool: [undefined, anything], retryMs: [10_000, rules.amount] };
   const { pool, retryMs, ...options } = checkOptions(owner, given, table);
-  const database = new PostgresPool(`${owner}: option pool`, pool, retryMs);
-  const databaseOf = (lost) => new PostgresDatabase(database, lost);
-  return new Manager(owner, options, { finish: finishLater, databaseOf, contextOf: snapshotOf });
+  const reporter = new Reporter(options.onEvent, owner);
+  const store = postgresStore(new PostgresPool(`${owner}: option pool`, pool, retryMs), lostRows(reporter));
+  return new Manager(options, reporter, store, { finish: finishLater, contextOf: snapshotOf });
 }
 
 /** Returns a function that reports each unreadable row once. */
 function lostRows(reporter) {
   const told = new Set();
   return ({ key, id, error }) => {
-    const row = JSON.stringify([key, id]);
-    if (told.has(row)) return;
-    told.add(row);
+    if (told.size === told.add(JSON.stringify([key, id])).size) return;
     const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
     const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
     reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
@@ -233,18 +231,14 @@ async function compressInBackground(core, sessionId, summarize) {
 function compressOnce(core, sessionId, summarize) {
   const key = keyOf(sessionId);
   const { compressing } = core;
-  if (!compressing.has(key)) {
-    const work = compressWith(core, sessionId, key, summarize);
-    compressing.set(
-      key,
-      work.finally(() => compressing.delete(key)),
-    );
-  }
-  return compressing.get(key);
+  const start = () => compressWith(core, sessionId, key, summarize).finally(() => compressing.delete(key));
+  const work = compressing.get(key) ?? start();
+  compressing.set(key, work);
+  return work;
 }
 
-async function compressWith({ database, options, reporter }, sessionId, key, summarize) {
-  const known = await database.find(key);
+async function compressWith({ store, options, reporter }, sessionId, key, summarize) {
+  const known = await store.find(key);
   const letGo = known === undefined ? [] : lettableRows(known, options);
   const before = known?.messages.length ?? 0;
   const none = { before, after: before, by: "none" };
@@ -258,7 +252,7 @@ async function compressWith({ database, options, reporter }, sessionId, key, sum
   // Messages deleted since then must not come back in the summary.
   const replace = (session) =>
     session.state.revision === revision ? compress(session, options, letGo, text) : undefined;
-  const compressed = await database.change(key, undefined, replace);
+  const compressed = await store.change(key, undefined, replace);
   if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
 }

@@ -3,8 +3,8 @@
 "use strict";
 
 const { createHash, randomUUID } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
-const { show } = require("../options.js");
-const { isPlain, plainText, sessionFields, written } = require("../shapes/text.js");
+const { record, show } = require("../options.js");
+const { isPlain, plainText, written } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
 /** Longest message id, UTF-16 units: databases index it. */
@@ -14,6 +14,10 @@ const KEY_UNITS = 200;
 const HASHED = "sha256:";
 /** Largest time of a Date, ms from 1970 (ECMAScript). */
 const MAX_TIME_MS = 8.64e15;
+
+const list = { allowed: "an array", accepts: Array.isArray };
+/** Fields that only some messages have. They are copied as JSON. */
+const COPIED = { blocks: list, toolCalls: list, original: record, agentFields: record };
 
 const newId = () => randomUUID();
 
@@ -28,8 +32,10 @@ function keyOf(sessionId) {
 
 /** Returns a frozen copy of a host's message with id and timestamp. Throws a TypeError that names a wrong field. */
 function checkMessage(message) {
-  const { id, role, blocks, timestamp } = message ?? {};
-  const { content, toolCalls, toolCallId } = sessionFields(message);
+  // OpenAI has other names for two fields, and null for the text of an answer that only calls tools.
+  const { tool_calls: openaiCalls, tool_call_id: openaiCallId } = message ?? {};
+  const { role, toolCalls = openaiCalls, toolCallId = openaiCallId } = message ?? {};
+  const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
   const isText = typeof content === "string";
@@ -37,14 +43,27 @@ function checkMessage(message) {
     throw new TypeError(
       'message.content must be a string, or an array of { type: "text", text } and { type: "image", data, mimeType }',
     );
+  const { id, timestamp, isError, original, agentFields } = message;
+  const blocks = isText ? message.blocks : content;
   const copy = {
     id: idOf(id),
     role,
     content: isText ? content : plainText(content),
     timestamp: timeOf(timestamp),
+    ...copiesOf({ blocks: addsNothing(blocks) ? undefined : blocks, toolCalls, original, agentFields }),
   };
-  addRest(copy, { ...message, blocks: isText ? blocks : content, toolCalls, toolCallId });
+  if (toolCallId != null) copy.toolCallId = String(toolCallId);
+  if (typeof isError === "boolean") copy.isError = isError;
   return Object.freeze(copy);
+}
+
+/** True for blocks whose text is all in the content. */
+const addsNothing = (blocks) => Array.isArray(blocks) && blocks.every((block) => block?.type === "text");
+
+/** Returns copies of the fields that a message has. */
+function copiesOf(fields) {
+  const given = Object.entries(fields).filter(([, value]) => value != null);
+  return Object.fromEntries(given.map(([name, value]) => [name, jsonCopy(name, value)]));
 }
 
 function idOf(id) {
@@ -65,22 +84,9 @@ function isBlock(block) {
   return type === "image" && typeof data === "string" && typeof mimeType === "string";
 }
 
-/** Adds the fields that only some messages have. */
-function addRest(copy, { blocks, toolCalls, toolCallId, isError, original, agentFields }) {
-  for (const [name, list] of Object.entries({ blocks, toolCalls })) {
-    if (list != null && !Array.isArray(list)) throw new TypeError(`message.${name} must be an array`);
-  }
-  // Blocks without images add nothing to `content`.
-  if (blocks?.some((block) => block?.type !== "text")) copy.blocks = jsonCopy("blocks", blocks);
-  if (toolCalls != null) copy.toolCalls = jsonCopy("toolCalls", toolCalls);
-  if (toolCallId != null) copy.toolCallId = String(toolCallId);
-  if (typeof isError === "boolean") copy.isError = isError;
-  for (const [name, value] of Object.entries({ original, agentFields })) {
-    if (typeof value === "object" && value !== null) copy[name] = jsonCopy(name, value);
-  }
-}
-
 function jsonCopy(name, value) {
+  const { allowed, accepts } = COPIED[name];
+  if (!accepts(value)) throw new TypeError(`message.${name} must be ${allowed}`);
   try {
     return parsed(written(value));
   } catch {

@@ -11,7 +11,7 @@ Questions and answers from earlier in this conversation, summarised by a machine
 const CLOSE = `
 </conversation_memory>`;
 
-/** Longest question and answer, characters: of a summariser's pairs, and of clipped text, the longest form first. */
+/** Longest question and answer, UTF-16 units: of a summariser's pairs, and of clipped text, the longest form first. */
 const REMEMBERED = { q: 300, a: 1000 };
 const CLIPPED = [
   { q: 120, a: 300 },

@@ -9,8 +9,7 @@ const { DatabaseError, handleError } = require("./database_errors.js");
 /** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** Most tries of a transaction that conflicts with others. */
-const MAX_CONFLICTS = 20;
+/** Conflicts with other transactions. The next try can succeed. */
 const CONFLICTS = ["40001", "40P01", "23505"];
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
@@ -114,15 +113,15 @@ class PostgresPool {
   /** Repeats `work` while the server is away or transactions conflict, for `retryMs` at most. */
   async #patiently(work) {
     const deadline = performance.now() + this.#retryMs;
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 0; ; attempt += 1) {
       try {
         return await work();
       } catch (error) {
         const shown = coded(error);
-        const isConflict = CONFLICTS.includes(error?.code) && attempt < MAX_CONFLICTS;
-        const wait =
-          Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1)) * (1 - Math.random() / 2);
-        if (!(isConflict || isAway(shown)) || performance.now() + wait > deadline) throw shown;
+        const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
+        const wait = longest * (1 - Math.random() / 2);
+        const canPass = CONFLICTS.includes(error?.code) || isAway(shown);
+        if (!canPass || performance.now() + wait > deadline) throw shown;
         await pause(wait);
       }
     }

@@ -23,7 +23,6 @@ const WORDS = [
   [/no such table/, "NO_TABLE"],
   [/no such column|has no column|no column named|ON CONFLICT|is not a table|cannot modify/, "FOREIGN"],
 ];
-const ANSWERS = /^\s*(?:SELECT|EXPLAIN)|RETURNING/;
 
 class SqliteHandle {
   #handle;
@@ -44,7 +43,8 @@ class SqliteHandle {
   run(sql, values = []) {
     try {
       const statement = this.#statement(sql);
-      if (ANSWERS.test(sql)) return statement.all(...values);
+      // better-sqlite3 refuses to read rows where there are none.
+      if (statement.reader !== false) return statement.all(...values);
       statement.run(...values);
       return [];
     } catch (error) {

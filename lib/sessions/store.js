@@ -26,12 +26,13 @@ const SQL = {
   touch: `UPDATE strata_sessions SET updated_at = ? WHERE session_id = ? RETURNING ${SESSION}`,
   save: "UPDATE strata_sessions SET state = ? WHERE session_id = ?",
   find: `SELECT ${SESSION} FROM strata_sessions WHERE session_id = ?`,
-  list: `SELECT ${SESSION}, (SELECT COUNT(*) FROM strata_messages m WHERE m.session_id = s.session_id AND position >= 0) AS messages
-    FROM strata_sessions s ORDER BY created_at, session_id`,
+  list: `SELECT ${SESSION}, (SELECT CAST(COUNT(*) AS INTEGER) FROM strata_messages m
+    WHERE m.session_id = s.session_id AND position >= 0) AS messages FROM strata_sessions s ORDER BY created_at, session_id`,
   messages: `SELECT position, id, body ${FROM_MESSAGES} AND position >= 0`,
   all: `SELECT position, id, body ${FROM_MESSAGES}`,
-  size: `SELECT COUNT(*) AS messages, MAX(position) AS last, (SELECT MIN(position) ${FROM_MESSAGES}) AS first,
-    (SELECT COUNT(*) ${FROM_MESSAGES} AND id = ?) AS known ${FROM_MESSAGES} AND position >= 0`,
+  size: `SELECT CAST(COUNT(*) AS INTEGER) AS messages, COALESCE(MAX(position), 0) AS last,
+    (SELECT COALESCE(MIN(position), 0) ${FROM_MESSAGES}) AS first, EXISTS (SELECT 1 ${FROM_MESSAGES} AND id = ?) AS known
+    ${FROM_MESSAGES} AND position >= 0`,
   put: `INSERT INTO strata_messages (session_id, position, id, body) VALUES (?, ?, ?, ?)
     ON CONFLICT (session_id, position) DO UPDATE SET id = excluded.id, body = excluded.body`,
   remove: `DELETE ${FROM_MESSAGES} AND id = ?`,
@@ -115,7 +116,7 @@ const positionOf = ({ role }, messages, last) => (role === "system" && messages 
 function* checkTables(onlyReads = false) {
   const [row] = yield ["SELECT version FROM strata_meta", []];
   if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
-  if (Number(row.version) !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
+  if (row.version !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
   const statements = Object.values(SQL).filter((sql) => !onlyReads || sql.startsWith("SELECT"));
   for (const sql of statements) yield [`EXPLAIN ${sql}`, sql.match(/\?/g)?.fill(null) ?? []];
 }
@@ -140,7 +141,7 @@ class SqlStore {
 
   *list() {
     const rows = yield [SQL.list, []];
-    return rows.map((row) => ({ ...this.#fields(row), messages: Number(row.messages) }));
+    return rows.map((row) => ({ ...this.#fields(row), messages: row.messages }));
   }
 
   /**
@@ -149,11 +150,10 @@ class SqlStore {
    */
   *add(key, state, message, max, change) {
     yield [SQL.open, [key, written(state), now(), now()]];
-    const [size] = yield [SQL.size, [key, key, message.id, key]];
-    if (Number(size.known) > 0) return undefined;
-    const messages = Number(size.messages);
-    const last = Math.max(Number(size.last ?? 0), -Number(size.first ?? 0));
-    yield* this.#put(key, { position: positionOf(message, messages, last), id: message.id, message });
+    const [{ messages, last, first, known }] = yield [SQL.size, [key, key, message.id, key]];
+    if (known) return undefined;
+    const position = positionOf(message, messages, Math.max(last, -first));
+    yield* this.#put(key, { position, id: message.id, message });
     if (messages < max) return undefined;
     return change === undefined ? { isOver: true } : yield* this.change(key, undefined, change);
   }
@@ -191,7 +191,7 @@ class SqlStore {
     const rows = yield [withNotes ? SQL.all : SQL.messages, [key]];
     const readable = rows.flatMap(({ position, id, body }) => {
       const message = this.#value(key, id, body, position < 0 ? "role" : "content");
-      return message === undefined ? [] : [{ position: Number(position), id, message }];
+      return message === undefined ? [] : [{ position, id, message }];
     });
     return new Session(this.#fields(row), readable);
   }

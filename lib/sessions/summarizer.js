@@ -2,18 +2,18 @@
 // as JSON that cannot close them. The prompt calls it a record, because it can hold instructions.
 "use strict";
 
-const { callsIn, readCall, storable } = require("../shapes/text.js");
+const { callsIn, readCall, storable, wholeChars } = require("../shapes/text.js");
 const { countTokensAsync } = require("../tools/count.js");
 
 /** Sampling temperature of the request: low, to stay close to the facts. */
 const TEMPERATURE = 0.3;
 /** Longest summary that the request asks for, tokens. */
 const MAX_TOKENS = 500;
-/** Longest part of a call that a prompt shows, characters. */
+/** Longest part of a call that a prompt shows, UTF-16 units. */
 const CALL_CHARS = 200;
-/** Shortest clipped text, characters. Below that whole messages go. */
+/** Shortest clipped text, UTF-16 units. Below that whole messages go. */
 const MIN_TEXT_CHARS = 40;
-/** Characters per token: of usual text, and so many that a prompt is too long without counting. */
+/** UTF-16 units per token: of usual text, and so many that a prompt is too long without counting. */
 const CHARS_PER_TOKEN = 4;
 const MAX_CHARS_PER_TOKEN = 20;
 
@@ -80,8 +80,8 @@ async function fitting(items, maxTokens, render) {
 function clipMiddle(text, max) {
   if (text.length <= max) return text;
   const head = Math.floor((max * 7) / 10);
-  const tail = text.slice(text.length - Math.max(0, max - head - 1));
-  return `${text.slice(0, head)}…${tail}`.toWellFormed();
+  const tail = max - head - 1;
+  return `${wholeChars(text, 0, head)}…${wholeChars(text, text.length - tail, text.length)}`;
 }
 
 const missing = (leftOut, what) => (leftOut === 0 ? "" : `\n${leftOut} older ${what} are left out.`);

@@ -65,14 +65,6 @@ function withCalls(starts, start, end = starts.length) {
   return from;
 }
 
-/** Returns the fields of a message that OpenAI names or writes otherwise, as a session has them. */
-function sessionFields(message) {
-  const { tool_calls: calls, tool_call_id: callId } = message ?? {};
-  const { toolCalls = calls, toolCallId = callId } = message ?? {};
-  // An answer that only calls tools has no text: OpenAI says null.
-  return { content: message?.content ?? (Array.isArray(toolCalls) ? "" : undefined), toolCalls, toolCallId };
-}
-
 /** True if a cut at `at` splits a surrogate pair. */
 const splitsPair = (text, at) =>
   /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(Math.max(0, at - 1), at + 1));
@@ -82,12 +74,8 @@ function wholeChars(text, from, to) {
   return text.slice(splitsPair(text, from) ? from + 1 : from, splitsPair(text, to) ? to - 1 : to);
 }
 
-/** Cuts a text to `max` characters, the last of which is an ellipsis. */
-function clip(text, max) {
-  // A character has at most two units. The text can be megabytes long.
-  const chars = Array.from(text.slice(0, 2 * (max + 1)));
-  return chars.length > max ? `${chars.slice(0, max - 1).join("")}…` : text;
-}
+/** Cuts a text to `max` UTF-16 units, the last of which is an ellipsis. */
+const clip = (text, max) => (text.length > max ? `${wholeChars(text, 0, max - 1)}…` : text);
 
 /** Replaces characters that some database cannot hold. */
 const storable = (text) => (isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " "));
@@ -105,7 +93,6 @@ module.exports = {
   isResult,
   plainText,
   readCall,
-  sessionFields,
   splitsPair,
   storable,
   wholeChars,
