@@ -32,7 +32,9 @@ pub struct Reports {
     newest_input_ms: Option<f64>,
     /// The same of the newest summary.
     summary_ms: Option<f64>,
-    /// True if the host rewrote the list.
+    /// True if the message before the next one is a summary.
+    is_behind_summary: bool,
+    /// True if the host rewrote the list: that it holds a summary tells, too.
     is_rewritten: bool,
 }
 
@@ -49,14 +51,16 @@ impl Reports {
         if is_input && message.timestamp_ms > self.newest_input_ms {
             self.newest_input_ms = message.timestamp_ms;
         }
-        if matches!(message.body, Body::Summary) {
-            self.summary_ms = message.timestamp_ms;
+        self.is_behind_summary = matches!(message.body, Body::Summary);
+        if self.is_behind_summary {
+            (self.summary_ms, self.is_rewritten) = (message.timestamp_ms, true);
         }
     }
 
-    /// True if an answer of that time was to a call that did not have the summary before it.
+    /// True if an answer of that time, to a call that this process does not know, was to one without the summary before it. An
+    /// answer right behind a summary was: a host asks something before it gets an answer.
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
-        is_older(time_ms, self.summary_ms)
+        self.is_behind_summary || is_older(time_ms, self.summary_ms)
     }
 
     /// Takes in the answer at `index`, which is not in the account yet.
@@ -68,7 +72,7 @@ impl Reports {
         request: Request,
     ) {
         let Request { sent, touched, is_lived, elsewhere } = request;
-        let is_stale = is_older(message.timestamp_ms, self.newest_input_ms);
+        let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
         self.is_rewritten |= elsewhere.is_some();
@@ -164,6 +168,9 @@ mod tests {
         reports.pass(&message(RawRole::User, 9_000.0));
         assert!(!reports.is_older_than_summary(Some(1.0)));
         reports.pass(&message(RawRole::Summary, 5_000.0));
+        assert!(reports.is_older_than_summary(None), "right behind it");
+        assert!(!takes_in(&mut reports, 6_000.0, false) && takes_in(&mut reports, 6_000.0, true));
+        reports.pass(&message(RawRole::User, 9_000.0));
         assert!(reports.is_older_than_summary(Some(4_999.0)));
         assert!(!reports.is_older_than_summary(Some(5_000.0)) && !reports.is_older_than_summary(None));
         reports.goes_on(&REWRITTEN);
