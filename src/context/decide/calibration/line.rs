@@ -16,6 +16,8 @@ const MOST_BESIDE: f64 = 100_000.0;
 /// Weight of what is known before any report, in cl100k tokens of learned text, and for the frame in messages per such token.
 const PRIOR_WEIGHT: f64 = 500.0;
 const FRAME_WEIGHT: f64 = 0.05;
+/// A step of fewer cl100k tokens tells no more of the frame: the size of a text that is cut is known to within a few of them.
+const LEAST_STEP: f64 = 64.0;
 /// Most that one step weighs, in cl100k tokens: a change of the prompt beside it must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
 /// Reports of one model that count, the newest: a conversation's kind of text changes.
@@ -61,6 +63,12 @@ impl Report {
     pub(super) fn is_possible(&self) -> bool {
         let (tokens, counted) = (self.without_frames(MESSAGE_FRAME_TOKENS), self.counted());
         (SCALES.start() * counted..=SCALES.end() * counted + MOST_BESIDE).contains(&tokens)
+    }
+
+    /// True if a provider may count the text that came since `before`, or went, as the difference.
+    fn is_growth_of(&self, before: &Self) -> bool {
+        let (tokens, counted, _) = self.since(before);
+        SCALES.contains(&(tokens / counted))
     }
 
     fn since(&self, before: &Self) -> Step {
@@ -122,8 +130,12 @@ impl Line {
     /// True if `next` is near the line through `known`, or new text may have made the difference.
     fn agree(&self, known: &Report, next: &Report) -> bool {
         let near = DOUBTED_SHARE * known.tokens.max(next.tokens) + DOUBTED_TOKENS;
-        let (tokens, counted, _) = next.since(known);
-        self.off(known, next).abs() <= near || SCALES.contains(&(tokens / counted))
+        self.off(known, next).abs() <= near || next.is_growth_of(known)
+    }
+
+    /// True if the text that came since the newest report may have made its difference to `next`.
+    pub(super) fn is_explained(&self, next: &Report) -> bool {
+        self.reports.last().is_some_and(|newest| next.is_growth_of(newest))
     }
 
     fn fit(&mut self) {
@@ -140,7 +152,7 @@ impl Line {
         // Short messages tell of the frame, long ones of the scale.
         let frames = steps.iter().filter(|(.., messages)| messages.abs() > 0.0);
         let frames = frames.map(|&(tokens, counted, messages)| {
-            ((tokens - growth * counted) / messages, messages.powi(2) / counted.abs().max(1.0))
+            ((tokens - growth * counted) / messages, messages.powi(2) / counted.abs().max(LEAST_STEP))
         });
         let frame = median((MESSAGE_FRAME_TOKENS, FRAME_WEIGHT), frames);
         let frame = frame.clamp(*FRAMES.start(), *FRAMES.end());

@@ -196,7 +196,8 @@ impl Calibration {
         // Before there is a step, nothing says which of them was sent.
         let line =
             self.models.get(source).and_then(|model| model.line.as_ref()).filter(|line| line.reports() > 1);
-        let is_raw = line.is_some_and(|line| line.miss(&raw) < line.miss(&edited));
+        let is_raw =
+            line.is_some_and(|line| line.miss(&raw) < line.miss(&edited) && !line.is_explained(&edited));
         self.take(source, if is_raw { raw } else { edited }, false);
         let estimate = self.estimate();
         self.models.change(source, |model| model.learned.accept(tokens, &estimate));
