@@ -33,8 +33,12 @@ impl Fold {
         self.act(weighed.verdict);
         let prices = self.priced().prices;
         let rewritten = self.estimate().scale * self.account.rewritten().cl100k as f64;
-        self.rent.left = self.context();
-        let removed = weighed.context - self.rent.left;
+        let left = self.context();
+        // After a restart nothing tells which call was the first that was planned.
+        if weighed.verdict != Verdict::Unreported {
+            self.rent.left = left;
+        }
+        let removed = weighed.context - left;
         let share = if weighed.removable > 0.0 { removed / weighed.removable } else { 0.0 };
         let worked_out = Arithmetic {
             removable: removed,
