@@ -88,7 +88,7 @@ export class Invariants {
   }
 
   /** What a batch may take: it brings no text back, spares the newest results, and takes the user's words last. */
-  *#kept({ given, sent, schedule, model }, { whole }) {
+  *#kept({ given, sent, schedule, model }, { known: whole }) {
     const { provider } = this.#loop;
     const tokensOf = (messages) => new Map(messages.map((of) => [nameOf(of), provider.tokensOf(of, model)]));
     const [before, now] = [tokensOf(this.#lastSent), tokensOf(sent)];
@@ -100,7 +100,8 @@ export class Invariants {
       if (hasRoom && wasWhole && now.get(name) !== tokens) yield `newest: ${name} is cut with room left`;
     }
     const last = new Map(this.#lastSent.map((of) => [nameOf(of), of]));
-    this.#lastSent = sent;
+    // The first answer tells the encoding: until then messages are counted by another, and cut to other sizes.
+    this.#lastSent = given.some(({ role }) => role === "assistant") ? sent : [];
     if (schedule === "everyCall") return;
     for (const [name, tokens] of now)
       if (tokens > before.get(name) && tokens > before.get(name) + errorOf(last.get(name)))

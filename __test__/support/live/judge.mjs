@@ -10,6 +10,8 @@ const LEAST_CONTEXT = 25_000;
 
 /** Most that an estimate may be off, as a share, once there were reports to learn from. */
 export const MOST_ERROR = 0.005;
+/** A report may be of so many times the tokens and be believed. */
+const MOST_EXCESS = 3;
 /** From the third call on the provider's own reports have taught enough; calls that fail or are refused report nothing. */
 const CALLS_TO_TEACH = 2;
 
@@ -18,7 +20,8 @@ export class Judge {
   #loop;
   #schedule;
   #window;
-  #model;
+  /** The model that told last, and how much more than there was. */
+  #told;
   #isChanged = true;
   /** Calls the provider was to report on since the list was changed other than by growing. */
   #calls = 0;
@@ -38,7 +41,7 @@ export class Judge {
 
   /**
    * What is to be said of a call: `error` of the estimate as a share, `isTaught` where it counts, and how many messages
-   * are `changed` and `lost` that should not be. `mostError` is how far the estimate may be off at this call, as a share.
+   * are `changed` and `lost` that should not be. `whole` is what all messages count, `known` the same as a hook may know. `mostError` is how far the estimate may be off at this call, as a share.
    */
   look(record, mostError = MOST_ERROR) {
     const { provider } = this.#loop;
@@ -46,27 +49,32 @@ export class Judge {
     const window = provider.contextWindow;
     if (this.#window !== window) this.#isChanged = true;
     const whole = provider.promptOf(given, model);
+    const known = Math.max(whole, this.#wholeAsKnown(given));
     const isOver = prompt > window;
     const verdict = {
       error: (estimate - prompt) / prompt,
       isTaught: this.#calls >= CALLS_TO_TEACH,
       whole,
+      known,
       isOver,
       isUnreported: isOver && !record.saysOverflow,
       changed: this.#changed(record),
-      lost: this.#lost(record, (1 + mostError) * Math.max(whole, this.#wholeAsKnown(given))),
+      lost: this.#lost(record, (1 + mostError) * known),
     };
     if (!record.isLost && !record.isRefused) this.#calls += 1;
     this.#schedule = schedule;
     this.#window = window;
-    if (isTold(record)) this.#model = model;
+    const excess = record.isRefused ? 1 : toldOf(record) / prompt;
+    if (excess >= 1 && excess <= MOST_EXCESS) this.#told = { model, excess };
     this.#isChanged = false;
     return verdict;
   }
 
   /** The same as the last model counts it that told: of another one a hook knows nothing until then. */
   #wholeAsKnown(given) {
-    return this.#model === undefined ? 0 : this.#loop.provider.promptOf(given, this.#model);
+    if (this.#told === undefined) return 0;
+    const { model, excess } = this.#told;
+    return excess * this.#loop.provider.promptOf(given, model);
   }
 
   /** The tokens above which messages may go, and above which they may if that pays. */
@@ -102,8 +110,12 @@ export class Judge {
 }
 
 /** True if the provider reported what it counted. */
-export function isTold({ usage, prompt }) {
-  return usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite === prompt;
+export function isTold(record) {
+  return toldOf(record) === record.prompt;
+}
+
+function toldOf({ usage }) {
+  return usage === undefined ? 0 : usage.input + usage.cacheRead + usage.cacheWrite;
 }
 
 /** Messages of `given` that are not in `sent`, but for results whose call is not there: those no provider takes. */

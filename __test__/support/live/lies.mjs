@@ -2,7 +2,7 @@
 
 const NOTHING = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
 /** More tokens than any prompt has. */
-const ABSURD = 9e15;
+export const ABSURD = 9e15;
 
 export const LIES = {
   none: () => (usage) => usage,

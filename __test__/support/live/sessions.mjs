@@ -5,7 +5,7 @@ import { createTransformContext } from "../../../index.js";
 import { dice } from "../transcripts.mjs";
 import { compacted, contextTokens } from "./compaction.mjs";
 import { Invariants } from "./invariants.mjs";
-import { HARMLESS, LIES } from "./lies.mjs";
+import { ABSURD, HARMLESS, LIES } from "./lies.mjs";
 import { Loop } from "./loop.mjs";
 import { Provider } from "./provider.mjs";
 import { commonRun } from "./same.mjs";
@@ -264,8 +264,9 @@ class Session {
   }
 }
 
-/** True for an answer whose usage tells the size of its prompt. */
+/** True for an answer whose usage may tell the size of its prompt. */
 function isReported({ role, usage }) {
   const { input = 0, cacheRead = 0, cacheWrite = 0 } = usage ?? {};
-  return role === "assistant" && input + cacheRead + cacheWrite > 0;
+  const tokens = input + cacheRead + cacheWrite;
+  return role === "assistant" && tokens > 0 && tokens < ABSURD;
 }
