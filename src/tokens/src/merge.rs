@@ -50,8 +50,10 @@ impl Scratch {
     pub(crate) fn encode(&mut self, words: &Words, piece: &[u8]) {
         self.tokens.clear();
         if let Some(id) = words.whole(piece) {
-            self.tokens.push(id);
-        } else if piece.len() <= SHORT {
+            return self.tokens.push(id);
+        }
+        let piece = &*words.merged(piece);
+        if piece.len() <= SHORT {
             self.tokens.extend(short::merge(&words.pairs, piece).tokens().map(|(_, id)| id));
         } else {
             self.merge_windows(&words.pairs, piece);
@@ -63,8 +65,10 @@ impl Scratch {
     #[inline(always)]
     pub(crate) fn count(&mut self, words: &Words, piece: &[u8]) -> usize {
         if words.whole(piece).is_some() {
-            1
-        } else if piece.len() <= SHORT {
+            return 1;
+        }
+        let piece = &*words.merged(piece);
+        if piece.len() <= SHORT {
             short::count(&words.pairs, piece)
         } else {
             self.merge_windows(&words.pairs, piece);

@@ -8,7 +8,7 @@
 //! bridges   character boundaries that some token crosses
 //! ```
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 use super::{
     arena::{Arena, Index},
@@ -44,9 +44,34 @@ pub(crate) struct Words {
     pub(crate) pairs: Pairs,
     /// Set if a piece that is a token is not merged. The tokens of a built-in vocabulary are what merging makes of their bytes.
     pub(crate) whole: Option<Index>,
+    /// Set if text may hold bytes that are no token.
+    pub(crate) unknown: Option<Unknown>,
     pub(crate) bridges: Box<[u8]>,
     /// Bytes of the longest token.
     pub(crate) longest: usize,
+}
+
+/// The bytes that are no token of a vocabulary, and what stands for them.
+pub(crate) struct Unknown {
+    pub(crate) bytes: Box<[bool; 256]>,
+    /// The token for each of them; `None` if they are left out.
+    pub(crate) token: Option<u32>,
+    /// True if one token stands for all in a row.
+    pub(crate) is_fused: bool,
+}
+
+impl Unknown {
+    /// The bytes of a piece for which a token stands.
+    fn kept(&self, piece: &[u8]) -> Vec<u8> {
+        let is_unknown = |&byte: &u8| self.bytes.get(usize::from(byte)) == Some(&true);
+        let rows = piece.chunk_by(|before, byte| is_unknown(before) == is_unknown(byte));
+        let kept = rows.map(|row| match row.first().is_some_and(is_unknown) {
+            true if self.token.is_none() => &[],
+            true if self.is_fused => row.get(..1).unwrap_or_default(),
+            _ => row,
+        });
+        kept.flatten().copied().collect()
+    }
 }
 
 impl Words {
@@ -54,6 +79,15 @@ impl Words {
     #[inline(always)]
     pub(crate) fn whole(&self, piece: &[u8]) -> Option<u32> {
         self.whole.as_ref()?.get(piece)
+    }
+
+    /// The bytes of a piece that are merged.
+    #[inline(always)]
+    pub(crate) fn merged<'a>(&self, piece: &'a [u8]) -> Cow<'a, [u8]> {
+        match &self.unknown {
+            None => Cow::Borrowed(piece),
+            Some(unknown) => Cow::Owned(unknown.kept(piece)),
+        }
     }
 }
 
@@ -93,7 +127,13 @@ impl Vocabulary {
                 (left != joint).then_some(Merge { left, right, rank: joint })
             });
             let pairs = Pairs::new(byte_ids, Vec::new(), self.end as usize, merges);
-            Words { pairs, whole: None, bridges: self.tables.bridges.into(), longest: LONGEST_TOKEN }
+            Words {
+                pairs,
+                whole: None,
+                unknown: None,
+                bridges: self.tables.bridges.into(),
+                longest: LONGEST_TOKEN,
+            }
         })
     }
 

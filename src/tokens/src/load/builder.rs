@@ -6,7 +6,7 @@ use crate::{
     arena::{Arena, Index},
     packing,
     pairs::{MOST_ID, Merge, Pairs},
-    vocabulary::Words,
+    vocabulary::{Unknown, Words},
 };
 
 impl Arena {
@@ -41,8 +41,8 @@ impl Arena {
         Ok(index)
     }
 
-    /// The ids of those words that are single bytes.
-    fn single_bytes(&self, is_word: impl Fn(u32) -> bool) -> Result<Box<[u32; 256]>, LoadError> {
+    /// The ids of those words that are single bytes, `u32::MAX` for a byte that is none.
+    fn single_bytes(&self, is_word: impl Fn(u32) -> bool) -> Box<[u32; 256]> {
         let mut single_bytes = Box::new([u32::MAX; 256]);
         for (id, bytes) in self.iter() {
             if let &[byte] = bytes
@@ -51,35 +51,48 @@ impl Arena {
                 *place = id;
             }
         }
-        // These are in no UTF-8 text.
-        let is_used = |byte: u8| !matches!(byte, 0xc0 | 0xc1 | 0xf5..);
-        let missing = (0..=255u8).zip(*single_bytes).find(|&(byte, id)| id == u32::MAX && is_used(byte));
-        match missing {
-            Some((byte, _)) => Err(LoadError::new(
-                "the vocabulary",
-                format!("no token is the byte 0x{byte:02x}; only byte-level vocabularies are read"),
-            )),
-            None => Ok(single_bytes),
-        }
+        single_bytes
     }
 
-    /// The words of a file. Adds its added tokens; `place` says where one stands.
+    /// The words of a file. Adds its added tokens; `place` says where one stands. `unknown` says which token stands for a byte
+    /// that is none, and whether once for several in a row.
     pub(super) fn words(
         &mut self,
         is_word: impl Fn(u32) -> bool,
         (merges, joints): (&[Merge], Vec<u32>),
         whole: Option<Index>,
         added: &[AddedToken],
+        unknown: impl FnOnce(u8) -> Result<(Option<u32>, bool), LoadError>,
         place: impl Fn(usize, &AddedToken) -> String,
     ) -> Result<Words, LoadError> {
-        let pairs = Pairs::new(self.single_bytes(is_word)?, joints, merges.len(), merges.iter().copied());
+        let mut byte_ids = self.single_bytes(is_word);
+        let bytes = Box::new(byte_ids.map(|id| id == u32::MAX));
+        if bytes.iter().all(|&is_unknown| is_unknown) {
+            return Err(LoadError::new(
+                "the vocabulary",
+                "no token is a byte; only byte-level ones are read",
+            ));
+        }
+        // These are in no UTF-8 text.
+        let is_used = |byte: u8| !matches!(byte, 0xc0 | 0xc1 | 0xf5..);
+        let first = (0..=255u8).zip(*bytes).find(|&(byte, is_unknown)| is_unknown && is_used(byte));
+        let unknown = first.map(|(byte, _)| unknown(byte)).transpose()?;
+        let unknown = unknown.map(|(token, is_fused)| Unknown { bytes, token, is_fused });
+        if let Some(Unknown { token: Some(token), .. }) = unknown {
+            byte_ids.iter_mut().filter(|id| **id == u32::MAX).for_each(|id| *id = token);
+        }
+        let pairs = Pairs::new(byte_ids, joints, merges.len(), merges.iter().copied());
         for (at, token) in added.iter().enumerate() {
             self.put_checked(u64::from(token.id), token.content.as_bytes(), || place(at, token))?;
         }
         self.shrink();
         let bytes = || self.iter().map(|(_, bytes)| bytes);
-        let longest = bytes().map(<[u8]>::len).max().unwrap_or(1);
-        Ok(Words { pairs, whole, bridges: packing::bridges(bytes()).into(), longest })
+        let (longest, bridges) = match &unknown {
+            None => (bytes().map(<[u8]>::len).max().unwrap_or(1), packing::bridges(bytes())),
+            // Tokens merge over what is left out, which may be all of a text. Without bridges there are no cuts.
+            Some(_) => (usize::MAX, Vec::new()),
+        };
+        Ok(Words { pairs, whole, unknown, bridges: bridges.into(), longest })
     }
 
     /// The file of these tokens by ranks alone: every two tokens merge whose bytes together are a token, whose rank is
@@ -104,7 +117,9 @@ impl Arena {
             }
         }
         let place = |_, token: &AddedToken| format!("special token {}", token.content);
-        let words = self.words(is_word, (&merges, Vec::new()), Some(index), &added, place)?;
+        let refused =
+            |byte| Err(LoadError::new("the vocabulary", format!("no token is the byte 0x{byte:02x}")));
+        let words = self.words(is_word, (&merges, Vec::new()), Some(index), &added, refused, place)?;
         Ok(File { words, tokens: self, patterns, added, is_nfc: false })
     }
 }

@@ -36,6 +36,9 @@ struct Model<'a> {
     end_of_word_suffix: Value,
     dropout: Value,
     ignore_merges: Option<bool>,
+    unk_token: Option<String>,
+    fuse_unk: Option<bool>,
+    byte_fallback: Option<bool>,
     vocab: Option<Vocab>,
     #[serde(borrow)]
     merges: Option<Vec<Halves<'a>>>,
@@ -55,12 +58,20 @@ pub(super) fn read(text: &str) -> Result<File, LoadError> {
         return Err(LoadError::new("model", "has no vocab or no merges"));
     };
     let (merges, joints) = vocab.merges(&merges)?;
+    let unknown_token = model.unk_token.map(|token| vocab.id(&token)).transpose();
     let (mut tokens, is_word) = vocab.spelled();
     let is_word = |id| is_word.get(id as usize) == Some(&true);
     let whole = (model.ignore_merges == Some(true)).then(|| tokens.index(is_word)).transpose()?;
+    let unknown = |byte| match unknown_token? {
+        _ if model.byte_fallback == Some(true) => {
+            let what = format!("is not supported where no token is the byte 0x{byte:02x}");
+            Err(LoadError::new("model.byte_fallback", what))
+        }
+        token => Ok((token, model.fuse_unk == Some(true))),
+    };
     let added = file.added_tokens;
-    let words =
-        tokens.words(is_word, (&merges, joints), whole, &added, |at, _| format!("added_tokens[{at}]"))?;
+    let place = |at, _: &AddedToken| format!("added_tokens[{at}]");
+    let words = tokens.words(is_word, (&merges, joints), whole, &added, unknown, place)?;
     Ok(File { words, tokens, patterns, added, is_nfc })
 }
 
@@ -247,6 +258,14 @@ impl<'a> Visitor<'a> for HalvesVisitor {
 }
 
 impl Vocab {
+    /// The id of the unknown token.
+    fn id(&self, token: &str) -> Result<u32, LoadError> {
+        let found = self.0.iter().find(|(_, written)| *written == token.as_bytes());
+        let missing =
+            || LoadError::new("model.unk_token", format!("{} is not in the vocabulary", shown(token)));
+        found.map(|(id, _)| id).ok_or_else(missing)
+    }
+
     /// The merges in order, and the tokens that they make.
     fn merges(&self, merges: &[Halves<'_>]) -> Result<(Vec<Merge>, Vec<u32>), LoadError> {
         if merges.len() >= MOST_RANK as usize {
