@@ -1,14 +1,16 @@
-//! Checks the rules: a function finds the messages that break one.
+//! Finds the messages that break a rule, and the losses that mend them.
 //!
 //! Only messages that pi sends are checked. A message of an unknown role breaks no rule, because a host may leave it out.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+
+use serde::Serialize;
 
 use super::{Family, Rule};
 use crate::context::facts::measure::{Part, Raw, RawRole, outline};
-use crate::context::facts::transcript::{Body, Link, Transcript};
-use crate::text::{has_lone_surrogate, is_blank};
+use crate::context::facts::transcript::{Assistant, Body, Link, Transcript};
+use crate::text::{has_lone_surrogate, is_blank, utf16};
 
 /// Models that bind a signature to the first call of each step.
 const SIGNED_CALL_MODELS: &str = "gemini-3";
@@ -22,127 +24,201 @@ pub struct Problem {
     pub rule: Rule,
 }
 
+/// The change of one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mend {
+    /// True if the message is dropped.
+    pub is_dropped: bool,
+    /// Positions of the dropped blocks of a message that stays.
+    pub blocks: BTreeSet<usize>,
+    /// True if U+FFFD replaces the lone surrogates in its texts.
+    pub is_rewritten: bool,
+}
+
+/// Changes by the position of their message.
+pub(super) type Mends = BTreeMap<usize, Mend>;
+
 /// The problems of these messages, by index.
 pub fn check(messages: &[Raw<'_>], family: Family) -> BTreeSet<Problem> {
-    View::of(messages, family).problems()
+    Conversation::of(messages, family).findings().problems
+}
+
+/// The problems of a conversation, and what mends them.
+#[derive(Default)]
+pub(super) struct Findings {
+    problems: BTreeSet<Problem>,
+    /// The changes of each pass of a repair. No pass mends what the last ones name.
+    pub(super) mends: [Mends; 4],
+}
+
+impl Findings {
+    /// Adds a problem. Returns the changes to which those belong that mend it.
+    fn add(&mut self, index: usize, rule: Rule) -> &mut Mends {
+        self.problems.insert(Problem { index, rule });
+        let [within, pairs, turns, unmended] = &mut self.mends;
+        match rule {
+            Rule::OrphanResult | Rule::LateResult | Rule::DuplicateResult | Rule::UnansweredCall => pairs,
+            Rule::StartsWithReply | Rule::CallAfterReply => turns,
+            Rule::TrailingSpace | Rule::EndsOnReply => unmended,
+            _ => within,
+        }
+    }
 }
 
 /// A conversation with the rules that apply to it.
-pub(super) struct View<'a> {
+pub(super) struct Conversation<'a> {
     pub(super) transcript: Transcript,
-    pub(super) messages: &'a [Raw<'a>],
+    messages: &'a [Raw<'a>],
     family: Family,
 }
 
-impl<'a> View<'a> {
+impl<'a> Conversation<'a> {
     pub(super) fn of(messages: &'a [Raw<'a>], family: Family) -> Self {
         let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
         Self { transcript, messages, family }
     }
 
-    pub(super) fn problems(&self) -> BTreeSet<Problem> {
-        let within = self.contents().chain(self.duplicate_ids()).chain(self.unsigned_calls());
-        self.pairs().chain(self.turns()).chain(within).collect()
-    }
-
-    /// Finds results without calls and calls without results. An orphan is a duplicate if another result answers its call.
-    fn pairs(&self) -> impl Iterator<Item = Problem> {
-        let mut answered = HashSet::new();
-        self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
-            let rule = match &message.body {
-                Body::Assistant(assistant) => {
-                    for id in &assistant.call_ids {
-                        answered.remove(id);
-                    }
-                    (!self.unanswered(index).is_empty()).then_some(Rule::UnansweredCall)
-                }
-                Body::ToolResult(result) => match self.transcript.link(index) {
-                    Link::Orphan if answered.contains(&result.call_id) => Some(Rule::DuplicateResult),
-                    Link::Orphan => Some(Rule::OrphanResult),
-                    _ => {
-                        answered.insert(&result.call_id);
-                        self.transcript.is_parted(index).then_some(Rule::LateResult)
-                    }
-                },
-                _ => None,
-            };
-            rule.map(|rule| Problem { index, rule })
-        })
-    }
-
-    /// Ids of the unanswered calls of the message at `index`.
-    pub(super) fn unanswered(&self, index: usize) -> Vec<&str> {
-        let Some(assistant) = self.transcript.get(index).and_then(|message| message.sent_assistant()) else {
-            return Vec::new();
-        };
-        let results = self.transcript.group(index).skip(1);
-        let answered: HashSet<usize> = results.map(|result| self.transcript.call_position(result)).collect();
-        let calls = assistant.call_ids.iter().enumerate();
-        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| &**id).collect()
-    }
-
-    /// The problems inside single messages.
-    fn contents(&self) -> impl Iterator<Item = Problem> {
-        let sent = self.messages.iter().enumerate().filter(|(_, message)| message.is_sent);
-        sent.flat_map(|(index, message)| self.content_rules(message).map(move |rule| Problem { index, rule }))
-    }
-
-    fn content_rules(&self, message: &Raw<'_>) -> impl Iterator<Item = Rule> + use<> {
-        let is_anthropic = self.family == Family::Anthropic;
-        let is_answer = matches!(message.role, RawRole::Assistant { .. });
-        let speaks = is_answer || matches!(message.role, RawRole::User);
-        let parts = &message.parts;
-        let says_nothing = parts.iter().all(is_blank_text);
-        let has_blank = || parts.iter().any(is_blank_text);
-        let has_lone_surrogate = message.has_broken_id() || parts.iter().any(part_has_lone_surrogate);
-        let needs_more = is_answer && (is_anthropic || self.family == Family::Responses);
-        let has_only = |part: &Part<'_>| is_blank_text(part) || matches!(part, Part::Thinking { .. });
-        let has_bad_id = || !message.call_ids().all(is_anthropic_id);
-        let rules = [
-            (speaks && says_nothing, Rule::EmptyMessage),
-            (speaks && !says_nothing && is_anthropic && has_blank(), Rule::BlankText),
-            (has_lone_surrogate, Rule::LoneSurrogate),
-            (is_answer && is_anthropic && has_bad_id(), Rule::CallIdPattern),
-            (is_answer && is_anthropic && texts_after_call(parts).next().is_some(), Rule::TextAfterCall),
-            (needs_more && !says_nothing && parts.iter().all(has_only), Rule::ThinkingAlone),
-        ];
-        rules.into_iter().filter_map(|(is_broken, rule)| is_broken.then_some(rule))
-    }
-
-    /// The rules of who may speak after whom.
-    fn turns(&self) -> Vec<Problem> {
-        let turns: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_turn(index)).collect();
-        let mut found = Vec::new();
-        if let Some(&index) = turns.first().filter(|&&index| self.is_reply(index)) {
-            found.push(Problem { index, rule: Rule::StartsWithReply });
+    pub(super) fn findings(&self) -> Findings {
+        let mut found = Findings::default();
+        for (index, message) in self.messages.iter().enumerate().filter(|(_, message)| message.is_sent) {
+            self.check_content(index, message, &mut found);
         }
-        if let Some(&index) = turns.last() {
-            found.extend(self.ending_rule(index).map(|rule| Problem { index, rule }));
-        }
-        if self.family == Family::Google {
-            let call_after_reply = |pair: &[usize]| match *pair {
-                [before, index] if self.calls(before).is_some() && self.calls(index) == Some(true) => {
-                    Some(Problem { index, rule: Rule::CallAfterReply })
-                }
-                _ => None,
-            };
-            found.extend(turns.windows(2).filter_map(call_after_reply));
-        }
+        self.check_calls(&mut found);
+        self.check_results(&mut found);
+        self.check_turns(&mut found);
         found
     }
 
+    /// Checks the rules inside a message.
+    fn check_content(&self, index: usize, message: &Raw<'_>, found: &mut Findings) {
+        let parts = &message.parts;
+        let is_anthropic = self.family == Family::Anthropic;
+        let is_answer = matches!(message.role, RawRole::Assistant { .. });
+        let speaks = is_answer || matches!(message.role, RawRole::User);
+        let needs_more = is_answer && (is_anthropic || self.family == Family::Responses);
+        let blank = positions(parts, is_blank_text);
+        let says_nothing = blank.len() == parts.len();
+        let has_only = |part: &Part<'_>| is_blank_text(part) || matches!(part, Part::Thinking { .. });
+        let first_call = positions(parts, |part| matches!(part, Part::Call { .. })).first().copied();
+        let mut texts = positions(parts, |part| matches!(part, Part::Text(text) if !is_blank(text)));
+        texts.retain(|&at| first_call.is_some_and(|call| at > call));
+        let has_bad_id = || !message.call_ids().all(is_anthropic_id);
+        let (broken_id, broken) = (message.has_broken_id(), positions(parts, part_has_lone_surrogate));
+        let is_text = |&at: &usize| matches!(parts.get(at), Some(Part::Text(_) | Part::Counted(_)));
+        // A signature covers thinking, and results name the call.
+        let rewritten = if !broken_id && broken.iter().all(is_text) { Loss::Rewrite } else { Loss::Group };
+        for (is_broken, rule, loss) in [
+            (speaks && says_nothing, Rule::EmptyMessage, Loss::Group),
+            (speaks && !says_nothing && is_anthropic, Rule::BlankText, Loss::Blocks(blank)),
+            (broken_id || !broken.is_empty(), Rule::LoneSurrogate, rewritten),
+            (is_answer && is_anthropic && has_bad_id(), Rule::CallIdPattern, Loss::Group),
+            (is_answer && is_anthropic, Rule::TextAfterCall, Loss::unless_thinking(parts, texts)),
+            (needs_more && !says_nothing && parts.iter().all(has_only), Rule::ThinkingAlone, Loss::Group),
+        ] {
+            self.report(index, is_broken, rule, loss, found);
+        }
+    }
+
+    /// Finds calls without results, and calls that reuse an id: one of the same message on any wire, any earlier one on
+    /// Anthropic's. Finds steps of Gemini 3 in the open turn whose first call has no signature.
+    fn check_calls(&self, found: &mut Findings) {
+        let turn = self.transcript.last_user().unwrap_or(0);
+        let mut seen = HashSet::new();
+        for (index, (raw, message)) in self.messages.iter().zip(self.transcript.messages()).enumerate() {
+            let Some(assistant) = message.sent_assistant() else { continue };
+            if self.family != Family::Anthropic {
+                seen.clear();
+            }
+            // `count` inserts every id.
+            let reused = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
+            let repeated = raw.repeated_calls();
+            let mut calls = raw.parts.iter().filter(|part| matches!(part, Part::Call { .. }));
+            let is_unsigned = matches!(calls.next(), Some(Part::Call { is_signed: false, .. }));
+            let is_bound = self.family == Family::Google
+                && index >= turn
+                && assistant.source.model.contains(SIGNED_CALL_MODELS);
+            let unanswered = self.unanswered(index, assistant);
+            let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
+            let is_all = raw.parts.iter().all(|part| is_lost(part) || is_blank_text(part));
+            let lost = Loss::unless_thinking(&raw.parts, positions(&raw.parts, is_lost));
+            for (is_broken, rule, loss) in [
+                (reused > 0 && repeated.is_empty(), Rule::DuplicateCallId, Loss::Group),
+                (true, Rule::DuplicateCallId, Loss::Blocks(repeated)),
+                (is_bound && is_unsigned, Rule::UnsignedCall, Loss::Group),
+                (!unanswered.is_empty(), Rule::UnansweredCall, if is_all { Loss::Group } else { lost }),
+            ] {
+                self.report(index, is_broken, rule, loss, found);
+            }
+        }
+    }
+
+    /// Ids of the unanswered calls of the message at `index`.
+    fn unanswered(&self, index: usize, assistant: &Assistant) -> HashSet<Vec<u16>> {
+        let results = self.transcript.group(index).skip(1);
+        let answered: HashSet<usize> = results.map(|result| self.transcript.call_position(result)).collect();
+        let calls = assistant.call_ids.iter().enumerate();
+        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| utf16(id)).collect()
+    }
+
+    /// Finds results without calls. An orphan is a duplicate if another result answers its call.
+    fn check_results(&self, found: &mut Findings) {
+        let mut answered = HashSet::new();
+        for (index, message) in self.transcript.messages().iter().enumerate() {
+            for id in message.assistant().iter().flat_map(|assistant| &assistant.call_ids) {
+                answered.remove(id);
+            }
+            let Some(result) = message.tool_result() else { continue };
+            let is_orphan = self.transcript.link(index) == Link::Orphan;
+            let rule = match answered.contains(&result.call_id) {
+                _ if !is_orphan => Rule::LateResult,
+                true => Rule::DuplicateResult,
+                false => Rule::OrphanResult,
+            };
+            let is_broken = is_orphan || self.transcript.is_parted(index);
+            self.report(index, is_broken, rule, Loss::Message, found);
+            if !is_orphan {
+                answered.insert(&result.call_id);
+            }
+        }
+    }
+
+    /// Checks who speaks after whom.
+    fn check_turns(&self, found: &mut Findings) {
+        let turns: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_turn(index)).collect();
+        for &reply in turns.iter().take_while(|&&index| self.is_reply(index)) {
+            let first = turns.first().copied().unwrap_or(reply);
+            self.lose(reply, Loss::Group, found.add(first, Rule::StartsWithReply));
+        }
+        let last = turns.last().copied();
+        if let Some((last, rule)) = last.and_then(|last| Some((last, self.ending_rule(last)?))) {
+            found.add(last, rule);
+        }
+        for (at, pair) in turns.windows(2).enumerate().filter(|_| self.family == Family::Google) {
+            if let &[before, index] = pair
+                && self.calls(before).is_some()
+                && self.calls(index) == Some(true)
+            {
+                let mends = found.add(index, Rule::CallAfterReply);
+                let replies = turns.iter().take(at + 1).rev();
+                for &reply in replies.take_while(|&&reply| self.calls(reply) == Some(false)) {
+                    self.lose(reply, Loss::Message, mends);
+                }
+            }
+        }
+    }
+
     /// Whether an assistant message calls tools; `None` for any other.
-    pub(super) fn calls(&self, index: usize) -> Option<bool> {
+    fn calls(&self, index: usize) -> Option<bool> {
         self.transcript.get(index)?.assistant().map(|assistant| !assistant.call_ids.is_empty())
     }
 
     /// Returns `true` for a message that the provider sees as a turn.
-    pub(super) fn is_turn(&self, index: usize) -> bool {
-        let is_sent = self.messages.get(index).is_some_and(|message| message.is_sent);
-        is_sent && self.transcript.get(index).is_some_and(|message| !message.is_system())
+    fn is_turn(&self, index: usize) -> bool {
+        self.transcript.get(index).is_some_and(|message| message.is_sent && !message.is_system())
     }
 
-    pub(super) fn is_reply(&self, index: usize) -> bool {
+    fn is_reply(&self, index: usize) -> bool {
         let body = self.transcript.get(index).map(|message| &message.body);
         matches!(body, Some(Body::Assistant(_) | Body::ToolResult(_)))
     }
@@ -159,39 +235,51 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Finds messages that reuse a call id: one of the same message on any wire, any earlier one on Anthropic's.
-    fn duplicate_ids(&self) -> impl Iterator<Item = Problem> {
-        let mut seen = HashSet::new();
-        self.transcript.messages().iter().enumerate().filter_map(move |(index, message)| {
-            let assistant = message.sent_assistant()?;
-            if self.family != Family::Anthropic {
-                seen.clear();
-            }
-            // `count` inserts every id.
-            let reused = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
-            let is_repeated = self.messages.get(index).is_some_and(|raw| !raw.repeated_calls().is_empty());
-            (reused > 0 || is_repeated).then_some(Problem { index, rule: Rule::DuplicateCallId })
-        })
+    /// Adds a problem, unless it is none, and the loss that mends it.
+    fn report(&self, index: usize, is_broken: bool, rule: Rule, loss: Loss, found: &mut Findings) {
+        if is_broken && !matches!(&loss, Loss::Blocks(blocks) if blocks.is_empty()) {
+            self.lose(index, loss, found.add(index, rule));
+        }
     }
 
-    /// Finds steps of Gemini 3 in the open turn whose first call has no signature.
-    fn unsigned_calls(&self) -> impl Iterator<Item = Problem> {
-        let turn = self.transcript.last_user().unwrap_or(0)..self.transcript.len();
-        turn.filter(|_| self.family == Family::Google).filter_map(|index| {
-            let assistant = self.transcript.get(index)?.sent_assistant()?;
-            let is_bound = assistant.source.model.contains(SIGNED_CALL_MODELS);
-            let first = self.messages.get(index)?.parts.iter().find_map(|part| match part {
-                Part::Call { is_signed, .. } => Some(*is_signed),
-                _ => None,
-            });
-            (is_bound && first == Some(false)).then_some(Problem { index, rule: Rule::UnsignedCall })
-        })
+    fn lose(&self, index: usize, loss: Loss, mends: &mut Mends) {
+        match loss {
+            Loss::Rewrite => mends.entry(index).or_default().is_rewritten = true,
+            Loss::Blocks(blocks) => mends.entry(index).or_default().blocks.extend(blocks),
+            Loss::Message => mends.entry(index).or_default().is_dropped = true,
+            Loss::Group => {
+                let start = self.transcript.group_start(index);
+                if !mends.get(&start).is_some_and(|mend| mend.is_dropped) {
+                    self.transcript.group(start).for_each(|index| self.lose(index, Loss::Message, mends));
+                }
+            }
+        }
+    }
+}
+
+/// What a repair takes from a message to mend a problem.
+enum Loss {
+    /// Its lone surrogates.
+    Rewrite,
+    /// Some blocks.
+    Blocks(Vec<usize>),
+    /// The message.
+    Message,
+    /// The message and its group.
+    Group,
+}
+
+impl Loss {
+    /// These blocks, or the group of a message with thinking: its signature covers them.
+    fn unless_thinking(parts: &[Part<'_>], blocks: Vec<usize>) -> Self {
+        let has_thinking = parts.iter().any(|part| matches!(part, Part::Thinking { .. }));
+        if has_thinking && !blocks.is_empty() { Self::Group } else { Self::Blocks(blocks) }
     }
 }
 
 impl Raw<'_> {
     /// Returns `true` for a tool result whose id or name holds a lone surrogate.
-    pub(super) fn has_broken_id(&self) -> bool {
+    fn has_broken_id(&self) -> bool {
         match self.role {
             RawRole::ToolResult { call_id, tool_name, .. } => {
                 has_lone_surrogate(call_id) || has_lone_surrogate(tool_name)
@@ -201,20 +289,17 @@ impl Raw<'_> {
     }
 }
 
-/// Returns `true` for a blank text block.
-pub(super) fn is_blank_text(part: &Part<'_>) -> bool {
+/// Positions of the blocks for which `is` holds.
+fn positions(parts: &[Part<'_>], is: impl Fn(&Part<'_>) -> bool) -> Vec<usize> {
+    parts.iter().enumerate().filter(|(_, part)| is(part)).map(|(at, _)| at).collect()
+}
+
+fn is_blank_text(part: &Part<'_>) -> bool {
     matches!(part, Part::Text(text) if is_blank(text))
 }
 
-/// Positions of the text blocks behind the first tool call.
-pub(super) fn texts_after_call(parts: &[Part<'_>]) -> impl Iterator<Item = usize> {
-    let call = parts.iter().position(|part| matches!(part, Part::Call { .. })).unwrap_or(parts.len());
-    let texts = parts.iter().enumerate().skip(call);
-    texts.filter(|(_, part)| matches!(part, Part::Text(text) if !is_blank(text))).map(|(at, _)| at)
-}
-
 /// Returns `true` if the block holds a lone surrogate that would be sent.
-pub(super) fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
+fn part_has_lone_surrogate(part: &Part<'_>) -> bool {
     match part {
         Part::Text(text) | Part::Counted(text) | Part::Thinking { text, .. } => has_lone_surrogate(text),
         Part::Call { id, name, arguments, .. } => {

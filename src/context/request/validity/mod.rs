@@ -9,8 +9,8 @@ mod check;
 mod repair;
 
 pub use binding::{binds_thinking, holds_turn, strip_among, strip_bound, strip_unbound, strip_within};
-pub use check::{Problem, check};
-pub use repair::{Mend, Repair, repair};
+pub use check::{Mend, Problem, check};
+pub use repair::{Repair, repair};
 
 pub use crate::contract::{Family, Rule};
 
