@@ -4,16 +4,13 @@ use napi_derive::napi;
 
 use super::failure::Result;
 use super::guarded::guarded;
-use crate::context::facts::traits::calls::Subject;
+use crate::context::facts::traits::calls::subject_of;
 
 /// Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON.
 #[napi]
 pub fn call_subject(tool: String, arguments: String) -> Result<Vec<String>> {
     guarded(|| {
-        Ok(match Subject::of(&tool, &arguments) {
-            Subject::File(path) => vec!["file".to_owned(), path],
-            Subject::Command(text) => vec!["command".to_owned(), text],
-            Subject::Nothing => Vec::new(),
-        })
+        let subject = subject_of(&tool, &arguments);
+        Ok(subject.map_or_else(Vec::new, |(kind, text)| vec![kind.to_owned(), text]))
     })
 }

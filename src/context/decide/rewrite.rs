@@ -10,7 +10,7 @@ use super::fold::{Fold, Pending};
 use super::lessons::Lessons;
 use super::sticky::Rent;
 use crate::context::facts::transcript::{Message, Transcript};
-use crate::context::request::account::{Account, Form, Row};
+use crate::context::request::account::{Account, Row};
 use crate::context::request::layers::thinking;
 use crate::context::request::validity::{strip_among, strip_unbound, strip_within};
 
@@ -158,7 +158,7 @@ impl Fold {
     /// Sends the groups that end in what both lists begin with as `before` does. Of a group that was cut, bound thinking stays out.
     fn freeze(&mut self, before: &Account, transcript: &Transcript, rewrite: &Rewrite) {
         let Rewrite { kept, kept_end, .. } = rewrite;
-        let is_edited = |row: &Row| row.edit.0 != Form::Whole || row.images_out > 0;
+        let is_edited = |row: &Row| row.sent.is_edited();
         let edited = kept.iter().enumerate().filter_map(|(index, was)| {
             let was = (*was)?;
             before.row(was).is_some_and(is_edited).then_some((index, was))

@@ -7,7 +7,7 @@ use std::iter;
 
 use serde_json::{Map, Value};
 
-use super::forms::{Names, TABLE, ToolForm};
+use super::forms::{Form, Names, TABLE, ToolForm};
 use super::lines::{self, Line};
 use super::paths::looks_like_file;
 use super::shell;
@@ -19,35 +19,19 @@ use crate::text::utf16;
 const MAX_VALUES: usize = 4096;
 const MAX_FILES: usize = 64;
 
-/// The file or command that a call names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// A file.
-    File(String),
-    /// A command, and no file.
-    Command(String),
-    /// Neither.
-    Nothing,
-}
-
-impl Subject {
-    /// The subject of a call. A path comes before a command: a tool that takes both says with the command what to do.
-    pub fn of(tool: &str, arguments: &str) -> Self {
-        let fields = fields_of(arguments);
-        let mut objects = Vec::new();
-        add_objects(&fields, None, &mut objects, &mut Vec::new());
-        let Some((_, form)) = TABLE.form_of(tool, objects.iter().map(|(object, _)| *object)) else {
-            return Self::Nothing;
-        };
-        let file = objects.iter().find_map(|(object, _)| texts_of(object, &form.file).next());
-        let command = objects.iter().find_map(|(object, _)| command_in(object, form));
-        match (file, command) {
-            (Some(path), _) => Self::File(path.to_owned()),
-            (None, Some(Value::String(text))) => Self::Command(text.clone()),
-            (None, Some(words)) => Self::Command(shell::words_of(words).join(" ")),
-            (None, None) => Self::Nothing,
-        }
+/// The file or the command that a call names, with its kind. A path comes before a command: a tool that takes both says
+/// with the command what to do.
+pub fn subject_of(tool: &str, arguments: &str) -> Option<(&'static str, String)> {
+    let fields = fields_of(arguments);
+    let mut objects = Vec::new();
+    add_objects(&fields, None, &mut objects, &mut Vec::new());
+    let names = form_of(tool, &objects)?;
+    if let Some(path) = first_text(&objects, &names.file) {
+        return Some(("file", path.to_owned()));
     }
+    let command = command_in(&objects, names)?;
+    let text = command.as_str().map_or_else(|| shell::words_of(command).join(" "), str::to_owned);
+    Some(("command", text))
 }
 
 impl Target {
@@ -61,24 +45,25 @@ impl Target {
     fn read(tool: &str, fields: &Map<String, Value>, shown: &mut Vec<Line>) -> Self {
         let (mut objects, mut texts) = (Vec::new(), Vec::new());
         add_objects(fields, None, &mut objects, &mut texts);
-        let listed = TABLE.form_of(tool, objects.iter().map(|(object, _)| *object));
-        let code = listed.and_then(|(_, names)| texts_of(fields, &names.code).next()).unwrap_or_default();
+        let listed = form_of(tool, &objects);
+        let form = |program| listed.map(|names| Form { tool: &names.form, program });
+        let code = listed.and_then(|names| texts_of(fields, &names.code).next()).unwrap_or_default();
         let calls = script::tool_calls(code);
-        if let (Some((form, _)), false) = (listed, calls.is_empty()) {
+        if !calls.is_empty() {
             let targets = calls.iter().map(|(tool, fields)| Self::read(tool, fields, shown));
-            let files: Vec<File> = targets.flat_map(|target| target.files).take(MAX_FILES).collect();
-            return Self { form: (!files.is_empty()).then_some(form), files: files.into(), state: None };
+            let files = targets.flat_map(|target| target.files).take(MAX_FILES).collect();
+            return Self::of_files(files, form(None));
         }
         for text in &texts {
             lines::add(&utf16(text), shown);
         }
-        let Some((form, names)) = listed else { return Self::default() };
-        let folder = objects.iter().find_map(|(object, _)| texts_of(object, &names.folder).next());
+        let Some(names) = listed else { return Self::default() };
+        let folder = first_text(&objects, &names.folder);
         let uses = uses_in(&objects, names);
         let mut files: Vec<File> = uses.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
         if files.is_empty()
-            && let Some(command) = objects.iter().find_map(|(object, _)| command_in(object, names))
+            && let Some(command) = command_in(&objects, names)
         {
             (files, program) = shell::files(command, folder);
         }
@@ -87,8 +72,11 @@ impl Target {
             files = patch::changed(text, folder);
         }
         files.truncate(MAX_FILES);
-        let form = (!files.is_empty()).then(|| form.by(program));
-        Self { form, files: files.into(), state: None }
+        Self::of_files(files, form(program))
+    }
+
+    fn of_files(files: Vec<File>, form: Option<Form>) -> Self {
+        Self { form: form.filter(|_| !files.is_empty()), files: files.into(), state: None }
     }
 }
 
@@ -187,10 +175,20 @@ fn texts_of<'a>(fields: &'a Map<String, Value>, names: &Names) -> impl Iterator<
     found.find(|texts: &Vec<&str>| !texts.is_empty()).unwrap_or_default().into_iter()
 }
 
+fn form_of(tool: &str, objects: &[Object<'_>]) -> Option<&'static ToolForm> {
+    TABLE.form_of(tool, objects.iter().map(|(object, _)| *object))
+}
+
+/// The first text under one of these names.
+fn first_text<'a>(objects: &[Object<'a>], names: &Names) -> Option<&'a str> {
+    objects.iter().find_map(|(object, _)| texts_of(object, names).next())
+}
+
 /// A command under one of the form's names: a text, or a list of words.
-fn command_in<'a>(fields: &'a Map<String, Value>, form: &ToolForm) -> Option<&'a Value> {
-    let mut given = form.command.iter().filter_map(|name| fields.get(name));
-    given.find(|value| match value {
+fn command_in<'a>(objects: &[Object<'a>], form: &ToolForm) -> Option<&'a Value> {
+    let given =
+        objects.iter().flat_map(|&(object, _)| form.command.iter().filter_map(|name| object.get(name)));
+    { given }.find(|value| match value {
         Value::String(text) => !text.trim().is_empty(),
         Value::Array(words) => !words.is_empty(),
         _ => false,

@@ -44,8 +44,8 @@ impl Names {
 /// A form of the table, and the shell program that named the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    tool: u16,
-    program: Option<u16>,
+    pub(super) tool: &'static str,
+    pub(super) program: Option<&'static str>,
 }
 
 /// The whole table.
@@ -76,7 +76,7 @@ pub(super) struct KeepNames {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ToolForm {
-    form: String,
+    pub(super) form: String,
     tools: Names,
     /// An argument that the form needs beside those that are read.
     needs: Names,
@@ -97,7 +97,8 @@ pub(super) struct ToolForm {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Program {
-    programs: Names,
+    /// Its names, of which the first stands for all.
+    pub(super) programs: Names,
     /// Which words are files.
     pub(super) files: Operands,
     /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
@@ -158,18 +159,8 @@ pub(super) struct Scripts {
 impl Form {
     /// Its name: the tool's form, and the program where a command named the file.
     pub fn name(self) -> String {
-        let tool = TABLE.tools.get(usize::from(self.tool)).map_or("any", |form| &*form.form);
-        let program = self.program.and_then(|program| TABLE.programs.get(usize::from(program)));
-        match program.and_then(|program| program.programs.first()) {
-            Some(program) => format!("{tool}: {}", program.replace('-', " ")),
-            None => tool.to_owned(),
-        }
-    }
-
-    /// The same form, whose command ran this program.
-    #[must_use]
-    pub(super) fn by(self, program: Option<u16>) -> Self {
-        Self { program, ..self }
+        let program = self.program.map(|program| format!(": {}", program.replace('-', " ")));
+        self.tool.to_owned() + &program.unwrap_or_default()
     }
 }
 
@@ -179,28 +170,24 @@ impl Table {
         &self,
         tool: &str,
         objects: impl Iterator<Item = &'a Map<String, Value>>,
-    ) -> Option<(Form, &ToolForm)> {
+    ) -> Option<&ToolForm> {
         let tool = tool.rsplit("__").next().unwrap_or_default();
         if self.listing.has(tool) {
             return None;
         }
         let given = objects.flatten().filter(|(_, value)| has_content(value));
         let keys: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
-        let matches = self.tools.iter().zip(0..).filter_map(|(form, at)| {
-            let rank = (form.rank(&keys)?, form.tools.has(tool));
-            Some((rank, at, form))
-        });
+        let matches =
+            self.tools.iter().filter_map(|form| Some(((form.rank(&keys)?, form.tools.has(tool)), form)));
         let best = matches.reduce(|best, next| if next.0 > best.0 { next } else { best });
         let any = self.any.roles().iter().filter(|names| has_any(&keys, names)).count();
-        let listed = best.filter(|(rank, ..)| rank.0 >= any || rank.1);
-        let (tool, form) = listed.map_or((u16::MAX, &self.any), |(_, at, form)| (at, form));
-        Some((Form { tool, program: None }, form))
+        let listed = best.filter(|(rank, _)| rank.0 >= any || rank.1);
+        Some(listed.map_or(&self.any, |(_, form)| form))
     }
 
     /// The program of this name.
-    pub(super) fn program(&self, name: &str) -> Option<(u16, &Program)> {
-        let mut programs = (0..).zip(&self.programs);
-        programs.find(|(_, program)| program.programs.has(name))
+    pub(super) fn program(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.programs.has(name))
     }
 }
 

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 4;
 
 /// The files that a command names, in order, and the program that named the first of them. The command is a script, or a
 /// program and its arguments, and starts in `folder`.
-pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option<u16>) {
+pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option<&'static str>) {
     let mut reader = Reader { folder: folder.map(str::to_owned), left: MAX_COMMANDS, ..Reader::default() };
     match command {
         Value::String(script) => reader.text(script, 0),
@@ -43,7 +43,7 @@ struct Reader {
     folder: Option<String>,
     files: Vec<File>,
     /// The program that named the first file.
-    program: Option<u16>,
+    program: Option<&'static str>,
     /// Files that the last command printed: a pipe may pass on a part of them.
     piped: usize,
     /// Text that the last command passes on.
@@ -71,13 +71,13 @@ impl Reader {
         let (before, outside) = (self.files.len(), self.folder.clone());
         let (name, rest) = with_subcommand(name_of(first), rest, &mut self.folder);
         match TABLE.program(&name) {
-            Some((_, folder)) if folder.files == Operands::Folder => {
+            Some(folder) if folder.files == Operands::Folder => {
                 if let Some(to) = rest.iter().find(|word| !is_option(word) && **word != "/d") {
                     self.folder = Some(joined(self.folder.as_deref(), to));
                 }
                 return;
             }
-            Some((_, shell)) if shell.files == Operands::Shell && depth < MAX_DEPTH => {
+            Some(shell) if shell.files == Operands::Shell && depth < MAX_DEPTH => {
                 let flag = rest.iter().position(|word| shell.texts.has(&word.to_lowercase()));
                 let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
                 return match (script, &command.body) {
@@ -88,17 +88,17 @@ impl Reader {
                     (None, None) => {}
                 };
             }
-            Some((_, echo)) if echo.files == Operands::Echo => {
+            Some(echo) if echo.files == Operands::Echo => {
                 self.here(command, Some(rest.join(" ").replace("\\n", "\n")));
             }
-            Some((at, program)) => self.run(program, at, rest, command),
+            Some(program) => self.run(program, rest, command),
             None => self.here(command, None),
         }
         self.folder = outside;
         self.piped = self.piped.max(self.files.len() - before);
     }
 
-    fn run(&mut self, program: &Program, at: u16, words: &[&str], command: &Command) {
+    fn run(&mut self, program: &'static Program, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
         let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
         let is_searched = program.files == Operands::Search;
@@ -143,20 +143,19 @@ impl Reader {
         if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
             self.text = Some(body.clone());
         }
-        self.extend(at, files);
+        self.extend(program.programs.first().map_or("", String::as_str), files);
     }
 
     /// A command that only writes the text that it is given, or its own, into a file.
     fn here(&mut self, command: &Command, own: Option<String>) {
         let body = command.body.clone().or(own);
         if let (Some(path), Some(body)) = (&command.target, &body) {
-            let cat = TABLE.program("cat").map_or(u16::MAX, |(at, _)| at);
-            self.extend(cat, written(path, self.folder.as_deref(), &[body]));
+            self.extend("cat", written(path, self.folder.as_deref(), &[body]));
         }
         self.text = body;
     }
 
-    fn extend(&mut self, program: u16, files: impl IntoIterator<Item = File>) {
+    fn extend(&mut self, program: &'static str, files: impl IntoIterator<Item = File>) {
         let before = self.files.len();
         self.files.extend(files);
         if self.files.len() > before {
@@ -240,7 +239,7 @@ fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
         } else if first.starts_with('$') && rest.first() == Some(&"=") {
             words = rest.get(1..).unwrap_or_default();
         } else {
-            let program = TABLE.program(&name_of(first)).map(|(_, program)| program);
+            let program = TABLE.program(&name_of(first));
             let Some(prefix) = program.filter(|of| of.files == Operands::Command) else { return words };
             let mut at = 0;
             while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {

@@ -7,6 +7,15 @@ use super::row::{Form, Row, Sent};
 use crate::context::request::plan::{KeptLines, Layer, Reason};
 use crate::tokens::estimate::Size;
 
+/// The edits since a trial began.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    /// Each edited message, and how it was sent before.
+    edits: Vec<(usize, Sent)>,
+    /// The oldest message that had been touched when the trial began.
+    pub(super) oldest_touched: Option<usize>,
+}
+
 /// A place in a trial that can be gone back to.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
@@ -19,7 +28,7 @@ impl Account {
     /// Brings a message into a later form; what is in that form or a later one stays as it is.
     pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
         if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
-            self.change(index, |row| row.edit = (form, layer, reason));
+            self.change(index, |row| row.sent = Sent { form, layer, reason, ..row.sent.clone() });
         }
     }
 
@@ -27,20 +36,18 @@ impl Account {
     pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
         let form = Form::Lines(kept.tokens);
         if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
-            self.change(index, |row| {
-                row.edit = (form, layer, reason);
-                row.kept_lines = Some(Arc::new(kept));
-            });
+            let kept_lines = Some(Arc::new(kept));
+            self.change(index, |row| row.sent = Sent { form, layer, reason, kept_lines, ..row.sent });
         }
     }
 
     /// Leaves the first `count` images of a message out, by a marker each.
     pub fn omit_images(&mut self, index: usize, count: u32, layer: Layer, reason: Reason) {
-        if self.rows.get(index).is_some_and(|row| row.images_out < count) {
-            self.change(index, |row| {
-                row.images_out = count;
-                if row.edit.0 == Form::Whole {
-                    (row.edit.1, row.edit.2) = (layer, reason);
+        if self.rows.get(index).is_some_and(|row| row.sent.images_out < count) {
+            self.change(index, |Row { sent, .. }| {
+                sent.images_out = count;
+                if sent.form == Form::Whole {
+                    (sent.layer, sent.reason) = (layer, reason);
                 }
             });
         }
@@ -63,65 +70,61 @@ impl Account {
     /// Sends each message as `before` sends the one that it is paired with, which is the same one.
     pub fn send_as(&mut self, before: &Self, pairs: &[(usize, usize)]) {
         for &(index, was) in pairs {
-            let Some(was) = before.rows.get(was) else { continue };
-            self.change(index, |row| {
-                row.kept_lines.clone_from(&was.kept_lines);
-                (row.edit, row.images_out) = (was.edit, was.images_out);
-            });
+            if let Some(was) = before.rows.get(was) {
+                self.change(index, |row| row.sent.clone_from(&was.sent));
+            }
         }
     }
 
     /// Sends a message as it came.
     pub fn send_whole(&mut self, index: usize) {
-        self.change(index, |row| (row.edit.0, row.images_out) = (Form::Whole, 0));
+        self.change(index, |row| (row.sent.form, row.sent.images_out) = (Form::Whole, 0));
     }
 
     /// From here on edits can be taken back by [`Self::end_trial`].
     pub fn begin_trial(&mut self) {
-        self.trial = Some(Vec::new());
-        self.touched_before_trial = self.oldest_touched;
+        self.trial = Some(Trial { edits: Vec::new(), oldest_touched: self.oldest_touched });
     }
 
     /// The size of what is sent from the first message on that was edited since the trial began.
     #[must_use]
     pub fn rewritten(&self) -> Size {
-        let first = self.trial.iter().flatten().map(|(index, _)| *index).min();
+        let first = self.trial.iter().flat_map(|trial| &trial.edits).map(|(index, _)| *index).min();
         first.map_or_else(Size::default, |first| self.size_since(first))
     }
 
     /// Takes back every edit since the trial began.
     pub fn end_trial(&mut self) {
-        if self.take_back(0).is_some() {
-            self.oldest_touched = self.touched_before_trial.take();
+        if let Some(trial) = self.trial.take() {
+            self.take_back(trial.edits);
+            self.oldest_touched = trial.oldest_touched;
         }
     }
 
     /// Marks what was tried so far.
     #[must_use]
     pub fn mark(&self) -> Mark {
-        let edits = self.trial.as_ref().map_or(0, Vec::len);
+        let edits = self.trial.as_ref().map_or(0, |trial| trial.edits.len());
         Mark { edits, oldest_touched: self.oldest_touched, changed: self.changed }
     }
 
     /// Takes back every edit of the trial since it was marked.
     pub fn go_back(&mut self, Mark { edits, oldest_touched, changed }: Mark) {
-        let Some(kept) = self.take_back(edits) else { return };
-        self.trial = Some(kept);
+        let Some(mut trial) = self.trial.take() else { return };
+        self.take_back(trial.edits.split_off(edits.min(trial.edits.len())));
+        self.trial = Some(trial);
         (self.oldest_touched, self.changed) = (oldest_touched, changed);
     }
 
-    /// Ends the trial and takes back its edits but for the first `kept`, which it returns.
-    fn take_back(&mut self, kept: usize) -> Option<Vec<(usize, Sent)>> {
-        let mut edits = self.trial.take()?;
-        for (index, sent) in edits.drain(kept.min(edits.len())..).rev() {
-            self.change(index, |row| sent.put_into(row));
+    fn take_back(&mut self, edits: Vec<(usize, Sent)>) {
+        for (index, sent) in edits.into_iter().rev() {
+            self.change(index, |row| row.sent = sent);
         }
-        Some(edits)
     }
 
     /// Makes every edit since the trial began one for good.
     pub fn keep_trial(&mut self) {
-        (self.trial, self.touched_before_trial) = (None, None);
+        self.trial = None;
     }
 
     /// The first message whose form changed since this was last asked, trials included.
@@ -133,7 +136,7 @@ impl Account {
     pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
         let Some(row) = self.rows.get_mut(index) else { return };
         if let Some(trial) = &mut self.trial {
-            trial.push((index, Sent::of(row)));
+            trial.edits.push((index, row.sent.clone()));
         }
         (self.sent, self.images) = (self.sent.minus(row.size()), self.images.minus(row.images()));
         change(row);

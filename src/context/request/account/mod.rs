@@ -9,8 +9,8 @@ mod rows;
 
 use std::collections::BTreeSet;
 
-use self::row::Sent;
-pub use self::row::{Form, ImageSize, Mark, Row};
+use self::edits::Trial;
+pub use self::row::{Form, ImageSize, Row, Sent};
 pub use self::rows::Rows;
 
 use crate::context::facts::transcript::{Body, Link, Message, Transcript};
@@ -38,12 +38,9 @@ pub struct Account {
     asked: BTreeSet<usize>,
     /// The first message that is sent otherwise since that was last asked.
     changed: Option<usize>,
-    /// Edits since a trial began, each as it was before.
-    trial: Option<Vec<(usize, Sent)>>,
+    trial: Option<Trial>,
     /// The oldest message that was brought into another form since that was last asked.
     oldest_touched: Option<usize>,
-    /// The same as it was when the trial began.
-    touched_before_trial: Option<usize>,
     /// The edits of the last plan, and the first row that changed since: of a long conversation few do.
     planned: Vec<Edit>,
     unplanned: usize,
@@ -63,39 +60,35 @@ impl Account {
     pub fn enter(&mut self, transcript: &Transcript, index: usize) {
         let Some(message) = transcript.messages().get(index) else { return };
         let group = transcript.group_start(index);
+        let whole = Sent::of(Form::Whole, Layer::Repair, Reason::LeastUseful);
+        let opener = self.rows.get_mut(group);
+        let (sent, is_slid) = match opener {
+            _ if transcript.link(index) == Link::Orphan => {
+                (Sent::of(Form::Gone, Layer::Repair, Reason::OrphanResult), false)
+            }
+            Some(opener) => {
+                opener.newest_in_group = index;
+                // A late result goes with the call that went before it came.
+                let Sent { form, layer, reason, .. } = opener.sent;
+                (if form == Form::Gone { Sent::of(form, layer, reason) } else { whole }, opener.is_slid)
+            }
+            None => (whole, false),
+        };
         let row = Row {
             message: message.clone(),
             group,
             call: transcript.call_position(index),
-            edit: (Form::Whole, Layer::Repair, Reason::LeastUseful),
-            kept_lines: None,
+            sent,
             whole_tokens: message.whole_tokens() as u32,
-            images_out: 0,
-            is_slid: false,
+            is_slid,
             newest_in_group: index,
         };
-        let call = self.rows.get_mut(group).map(|opens| {
-            opens.newest_in_group = index;
-            (opens.edit, opens.is_slid)
-        });
-        let size = row.size();
-        let whole = Size { cl100k: message.whole_tokens(), ..size };
-        (self.raw, self.sent) = (self.raw.plus(whole), self.sent.plus(size));
-        self.images = self.images.plus(row.images());
-        self.rows.push(row);
-        self.live.insert(index);
-        if transcript.link(index) == Link::Orphan {
-            self.set(index, Form::Gone, Layer::Repair, Reason::OrphanResult);
-        } else if let Some((edit, is_slid)) = call.filter(|(edit, is_slid)| edit.0 == Form::Gone || *is_slid)
-        {
-            // A late result goes with the call that went before it came.
-            self.change(index, |row| {
-                row.is_slid = is_slid;
-                if edit.0 == Form::Gone {
-                    row.edit = edit;
-                }
-            });
+        self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(Form::Whole) });
+        (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
+        if row.form() != Form::Gone {
+            self.live.insert(index);
         }
+        self.rows.push(row);
         self.note(index, message);
     }
 
@@ -235,11 +228,11 @@ impl Account {
         newest.map_or(0, |(_, row)| row.group)
     }
 
-    /// The group that opens at `start`: that message and the results that answer it.
-    pub fn group(&self, start: usize) -> impl Iterator<Item = usize> + '_ {
-        let opener = self.rows.get(start).map_or(start, |row| row.group);
-        let newest = self.rows.get(opener).map_or(start, |row| row.newest_in_group);
-        (start..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
+    /// The group of the message at `index`: the message that opens it and the results that answer it.
+    pub fn group(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let opener = self.rows.get(index).map_or(index, |row| row.group);
+        let newest = self.rows.get(opener).map_or(index, |row| row.newest_in_group);
+        (opener..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
     }
 
     /// Edited messages that a request on these messages may not go without: the last group, the step under way, the newest
@@ -248,9 +241,8 @@ impl Account {
         let results =
             self.results.get(self.results.len().saturating_sub(newest_results)..).unwrap_or_default();
         let is_edited = |index: &usize| {
-            self.rows.get(*index).is_some_and(|row| {
-                row.edit.2 != Reason::OrphanResult && (row.edit.0 != Form::Whole || row.images_out > 0)
-            })
+            let sent = self.rows.get(*index).map(|row| &row.sent);
+            sent.is_some_and(|sent| sent.reason != Reason::OrphanResult && sent.is_edited())
         };
         let gone = |index: usize| self.form(index) == Form::Gone;
         let mut needed: Vec<usize> = self.group(self.last_group()).chain(step).collect();
@@ -262,16 +254,11 @@ impl Account {
         needed.extend(protected.chain(self.asked.iter().copied()).filter(|&index| gone(index)));
         // Of a group that comes back, all comes back.
         let groups: Vec<usize> = needed.iter().copied().filter(|&index| gone(index)).collect();
-        needed.extend(groups.into_iter().flat_map(|index| self.group_of(index).collect::<Vec<_>>()));
+        needed.extend(groups.into_iter().flat_map(|index| self.group(index).collect::<Vec<_>>()));
         needed.retain(is_edited);
         needed.sort_unstable();
         needed.dedup();
         needed
-    }
-
-    /// The group that the message at `index` is in.
-    fn group_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        self.group(self.rows.get(index).map_or(index, |row| row.group))
     }
 
     /// The position behind the group of the message at `index`.
@@ -295,12 +282,14 @@ impl Account {
     /// The size of what is sent if the window takes a group back that it passed by.
     pub fn sent_with(&self, start: usize) -> Size {
         let members = self.group(start).filter_map(|index| self.rows.get(index));
-        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.edit.0)))
+        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.sent.form)))
     }
 
     /// The oldest message that was brought into another form since this was last asked, one on trial too.
     pub fn take_oldest_touched(&mut self) -> Option<usize> {
-        self.touched_before_trial = None;
+        if let Some(trial) = &mut self.trial {
+            trial.oldest_touched = None;
+        }
         self.oldest_touched.take()
     }
 

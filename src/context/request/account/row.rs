@@ -21,24 +21,30 @@ pub enum Form {
     Gone,
 }
 
-/// A form, and the layer and rule that asked for it.
-pub type Mark = (Form, Layer, Reason);
-
 /// The way in which a message is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
-    edit: Mark,
-    images_out: u32,
-    kept_lines: Option<Arc<KeptLines>>,
+pub struct Sent {
+    /// Its form.
+    pub form: Form,
+    /// The layer that asked for it, where it is not whole.
+    pub layer: Layer,
+    /// The rule behind it.
+    pub reason: Reason,
+    /// So many of its images, the first ones, are left out.
+    pub images_out: u32,
+    /// The lines that stay, where it was ever cut by line.
+    pub kept_lines: Option<Arc<KeptLines>>,
 }
 
 impl Sent {
-    pub(super) fn of(row: &Row) -> Self {
-        Self { edit: row.edit, images_out: row.images_out, kept_lines: row.kept_lines.clone() }
+    /// A message in a form, with all its images.
+    pub(super) fn of(form: Form, layer: Layer, reason: Reason) -> Self {
+        Self { form, layer, reason, images_out: 0, kept_lines: None }
     }
 
-    pub(super) fn put_into(self, row: &mut Row) {
-        (row.edit, row.images_out, row.kept_lines) = (self.edit, self.images_out, self.kept_lines);
+    /// Returns `true` if any of the message is left out.
+    pub fn is_edited(&self) -> bool {
+        self.form != Form::Whole || self.images_out > 0
     }
 }
 
@@ -51,14 +57,10 @@ pub struct Row {
     pub group: usize,
     /// Its position among the calls of the message it answers.
     pub call: usize,
-    /// Its form, and the rule and layer behind it where it is not whole.
-    pub edit: Mark,
-    /// The lines that stay, where it was ever cut by line.
-    pub kept_lines: Option<Arc<KeptLines>>,
+    /// The way in which it is sent, unless the window passed it by.
+    pub sent: Sent,
     /// cl100k tokens of the whole message, at hand for the many that are out: their facts lie all over memory.
     pub(super) whole_tokens: u32,
-    /// So many of its images, the first ones, are left out.
-    pub images_out: u32,
     /// True if the sliding window passed it by: then it is not sent, whatever its form.
     pub(super) is_slid: bool,
     /// Of a message that opens a group, the newest in it.
@@ -68,13 +70,13 @@ pub struct Row {
 impl Row {
     /// The form in which the message is sent.
     pub fn form(&self) -> Form {
-        if self.is_slid { Form::Gone } else { self.edit.0 }
+        if self.is_slid { Form::Gone } else { self.sent.form }
     }
 
     /// Returns `true` if `later` takes more of it away than the form that it has.
     pub(super) fn may_become(&self, later: Form) -> bool {
         let is_result = self.message.tool_result().is_some();
-        match (self.edit.0, later) {
+        match (self.sent.form, later) {
             (Form::Gone, _) | (_, Form::Whole) => false,
             (Form::Whole, _) | (_, Form::Gone) => true,
             (before, _) => {
@@ -88,7 +90,7 @@ impl Row {
         match self.form() {
             _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
             Form::Whole if self.has_repeated_calls() => (Layer::Repair, Reason::RepeatedCall),
-            _ => (self.edit.1, self.edit.2),
+            _ => (self.sent.layer, self.sent.reason),
         }
     }
 
@@ -119,13 +121,13 @@ impl Row {
             (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(most)),
             (Form::Whole | Form::Edited, _) => message.tokens,
         };
-        left.saturating_sub(self.images_out as usize * message.images.tokens_saved as usize)
+        left.saturating_sub(self.sent.images_out as usize * message.images.tokens_saved as usize)
     }
 
     /// The rows of its text that are sent, in order.
     pub fn sent_rows(&self) -> Vec<usize> {
         let all = || self.message.traits.layout.as_ref().map_or(0, |layout| layout.rows().len() as u32);
-        let rows = match (self.form(), &self.kept_lines) {
+        let rows = match (self.form(), &self.sent.kept_lines) {
             (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
             _ => std::iter::once(0..all()).collect(),
         };
@@ -134,7 +136,7 @@ impl Row {
 
     /// Its images that are left out.
     pub fn images_out(&self) -> u32 {
-        if self.form() == Form::Gone { 0 } else { self.images_out }
+        if self.form() == Form::Gone { 0 } else { self.sent.images_out }
     }
 
     /// The images that are sent of it, and their characters.
@@ -145,7 +147,7 @@ impl Row {
     /// The same in this form.
     pub fn images_as(&self, form: Form) -> ImageSize {
         let is_in = self.message.is_sent && form != Form::Gone;
-        let sent = self.message.images.lens.get(self.images_out as usize..).filter(|_| is_in);
+        let sent = self.message.images.lens.get(self.sent.images_out as usize..).filter(|_| is_in);
         let sent = sent.unwrap_or_default();
         ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
     }
@@ -163,9 +165,9 @@ impl Row {
     /// The action that brings the message into its form; `None` where it is sent as it came.
     pub fn action(&self) -> Option<Action> {
         match self.form() {
-            Form::Whole if self.images_out > 0 => Some(Action::OmitImages),
+            Form::Whole if self.sent.images_out > 0 => Some(Action::OmitImages),
             Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
-            Form::Lines(_) => self.kept_lines.clone().map(Action::KeepLines),
+            Form::Lines(_) => self.sent.kept_lines.clone().map(Action::KeepLines),
             Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
             Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(most).collect())),
@@ -179,7 +181,7 @@ impl Row {
 
     /// Returns `true` if a provider sees it as a turn: no tool result that answers no call.
     pub fn is_turn(&self) -> bool {
-        self.message.is_sent && !self.message.is_system() && self.edit.2 != Reason::OrphanResult
+        self.message.is_sent && !self.message.is_system() && self.sent.reason != Reason::OrphanResult
     }
 }
 

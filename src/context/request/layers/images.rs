@@ -56,7 +56,7 @@ fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
     let mut old = Vec::new();
     for index in account.pictured().iter().copied().filter(is_old).rev() {
         let Some(row) = account.row(index) else { continue };
-        let (standing, all) = (row.images_as(row.edit.0).count, row.message.images.lens.len());
+        let (standing, all) = (row.images_as(row.sent.form).count, row.message.images.lens.len());
         let out = standing.saturating_sub(left);
         left = left.saturating_sub(standing);
         if out > 0 && may_lose(account, index) {

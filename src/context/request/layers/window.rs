@@ -22,7 +22,7 @@ pub fn is_droppable(account: &Account, index: usize) -> bool {
 
 /// The same for layer 4, which spares nothing for having been read back.
 pub fn is_removable(account: &Account, index: usize) -> bool {
-    let is_there = account.row(index).is_some_and(|row| row.group == index && row.edit.0 != Form::Gone);
+    let is_there = account.row(index).is_some_and(|row| row.group == index && row.sent.form != Form::Gone);
     is_there && !account.is_protected(index)
 }
 

@@ -256,13 +256,11 @@ fn a_script_of_calls_shows_the_lines_of_their_texts() {
 
 #[test]
 fn a_subject_is_the_file_or_the_command() {
-    let of = |tool, arguments: Value| Subject::of(tool, &arguments.to_string());
-    assert_eq!(of("Read", json!({ "file_path": "a.rs" })), Subject::File("a.rs".to_owned()));
-    assert_eq!(
-        of("shell", json!({ "command": ["bash", "-lc", "make"] })),
-        Subject::Command("bash -lc make".to_owned())
-    );
-    assert_eq!(of("think", json!({ "thought": "a.rs" })), Subject::Nothing);
+    let of = |tool, arguments: Value| subject_of(tool, &arguments.to_string());
+    assert_eq!(of("Read", json!({ "file_path": "a.rs" })), Some(("file", "a.rs".to_owned())));
+    let command = of("shell", json!({ "command": ["bash", "-lc", "make"] }));
+    assert_eq!(command, Some(("command", "bash -lc make".to_owned())));
+    assert_eq!(of("think", json!({ "thought": "a.rs" })), None);
 }
 
 #[test]
