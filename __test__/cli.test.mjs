@@ -187,6 +187,10 @@ test("the report and the replay are one run: the same calls, sizes and dollars, 
     const data = dataOf(page);
     const ours = data.policies.find(({ name }) => name === data.ours);
     const { cache, after, prices } = alone.figures.cost;
+    assert.deepEqual(
+      data.calls.map(({ totalMs, blockedMs, ...call }) => call),
+      alone.calls,
+    );
     assert.deepEqual([data.cache, ours.dollars[cache], data.prices], [cache, after, prices]);
     assert.equal(ours.tokens, alone.figures.tokensSent.after);
     const table = run(["replay", "--every", "99999", file]).stdout.replace(/\s+/g, " ");

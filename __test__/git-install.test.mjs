@@ -56,7 +56,7 @@ test("with Rust it is built, says so on the terminal, and works", { skip }, () =
     console.log(JSON.stringify([strata.status().native, strata.countTokens("hello world")]));`;
   const out = execFileSync(process.execPath, ["-e", use], { cwd: app, encoding: "utf8" });
   assert.deepEqual(JSON.parse(out), [true, 2]);
-  assert.ok(existsSync(join(app, "node_modules/pi-strata/lib/cli/report/page.html")));
+  assert.ok(existsSync(join(app, "node_modules/pi-strata/lib/inspector/page.html")));
 });
 
 test("without Rust one sentence says what is wanted and what to do instead", () => {

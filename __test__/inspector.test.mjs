@@ -288,26 +288,28 @@ test("changes begin, hold and end; hosts that hand in copies change nothing", as
   const state = await stateOf(inspector);
   assert.equal(state.messages.role.length, 19);
   assert.equal(state.stretches.length, 1);
-  const summaries = state.changes.filter(([, action]) => action === "summarize");
+  const summaries = state.changes.filter(({ action }) => action === "summarize");
   assert.deepEqual(
-    summaries.map(([message, , from, to]) => [message, from, to]),
+    summaries.map(({ message, from, to }) => [message, from, to]),
     [
-      [2, 1, null],
-      [4, 2, null],
-      [6, 3, null],
+      [2, 1, 3],
+      [4, 2, 3],
+      [6, 3, 3],
     ],
   );
-  for (const [, , , , saved, reason] of summaries)
-    assert.deepEqual([saved > 0, reason], [true, "old tool result"]);
+  for (const { saved, reason } of summaries) assert.deepEqual([saved > 0, reason], [true, "old tool result"]);
 
   // The host compacts: what was summarised is gone from the transcript, so its change ends.
-  await hook([
-    { role: "compactionSummary", summary: "s", timestamp: 99 },
-    ...structuredClone(messages.slice(15, 19)),
-  ]);
+  const summary = { role: "compactionSummary", summary: "s", timestamp: 99 };
+  const kept = structuredClone(messages.slice(15, 19));
+  await hook([summary, ...kept]);
   const after = await stateOf(inspector);
   assert.deepEqual(fieldsOf(after.stretches, "cause"), ["start", "compaction"]);
-  assert.ok(after.changes.every(([, , , to]) => to === 3));
+  assert.ok(after.changes.every(({ to }) => to === 3));
+
+  // An edit behind a compaction is none.
+  await hook([summary, ...kept.slice(0, 2), { role: "user", content: "another", timestamp: 100 }]);
+  assert.equal((await stateOf(inspector)).stretches.at(-1).cause, "edit");
   await inspector.close();
 });
 
@@ -344,13 +346,14 @@ test("every change of a long session is explained, and what is taken out adds up
     message.usage = { input: sent, output: 1, cacheRead: 0, cacheWrite: 0 };
   }
   const { calls, changes } = await stateOf(inspector);
-  const actions = new Set(changes.map(([, action]) => action));
+  const actions = new Set(fieldsOf(changes, "action"));
   assert.ok(actions.has("keepLines") && actions.has("drop"), Array.from(actions).join());
-  for (const [message, action, from, , , reason] of changes)
+  for (const { message, action, from, reason } of changes)
     assert.ok(reason !== "", `message ${message}, ${action} since call ${from}`);
-  const open = changes.filter(([, , , to]) => to === null);
-  const taken = open.reduce((sum, [, , , , saved]) => sum + saved, 0);
-  const saved = calls.at(-1).before - calls.at(-1).after;
+  const { scale, tokensBefore, tokensAfter } = calls.at(-1);
+  const open = changes.filter(({ to }) => to === calls.length);
+  const taken = scale * open.reduce((sum, { saved }) => sum + saved, 0);
+  const saved = tokensBefore - tokensAfter;
   assert.ok(saved > 0 && Math.abs(taken - saved) < 0.1 * saved, `${taken} of ${saved}`);
   await inspector.close();
 });

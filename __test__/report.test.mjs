@@ -10,6 +10,7 @@ import contract from "../lib/contract.js";
 import { WORDS } from "../report/words.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { dataOf, fileOf, folder, run as runCli } from "./support/cli.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
 
 const CALLS = 40;
@@ -33,12 +34,13 @@ const data = run.status === 0 ? dataOf(html) : undefined;
 
 test("the report is written, and its columns and policies are what the replay reported", () => {
   assert.deepEqual([run.stderr, run.status], ["", 0]);
+  assert.equal(data.length, sessionWithTools(CALLS).length);
   const sum = (column) => column.reduce((total, value) => total + value, 0);
   const { calls, policies, ours } = data;
   const [none, named] = [policies[0], policies.find(({ name }) => name === ours)];
   for (const [policy, column, when] of [
-    [none, calls.before, "before"],
-    [named, calls.after, "after"],
+    [none, fieldsOf(calls, "tokensBefore"), "before"],
+    [named, fieldsOf(calls, "tokensAfter"), "after"],
   ]) {
     const { tokensSent, peakTokens, callsOverWindow } = summary;
     const told = [summary.calls, tokensSent[when], peakTokens[when], callsOverWindow[when]];
@@ -66,21 +68,21 @@ test("no text of the conversation is in the report", () => {
 test("every change says what was done, over which calls, and why", () => {
   const { calls, changes, messages } = data;
   const perLayer = { summarize: 0, stripThinking: 0, drop: 0 };
-  for (const [index, action, from, to, , reason] of changes) {
-    assert.ok(index < calls.at[from - 1], "only what the call was given can be edited");
-    assert.ok(from <= to && to <= calls.before.length);
+  for (const { message, action, from, to, reason } of changes) {
+    assert.ok(message < calls[from - 1].at, "only what the call was given can be edited");
+    assert.ok(from <= to && to <= calls.length);
     assert.ok(reason.length > 0);
-    if (action === "summarize") assert.equal(messages.role[index], "toolResult");
+    if (action === "summarize") assert.equal(messages.role[message], "toolResult");
     perLayer[action] = (perLayer[action] ?? 0) + 1;
   }
   for (const [action, count] of Object.entries(perLayer)) assert.ok(count > 0, action);
 });
 
-test("the map shows every message that a call's plan leaves out", () => {
+test("every message that a call's plan leaves out is a change", () => {
   for (const [i, { messagesBefore, messagesAfter }] of calls.entries()) {
     const call = i + 1;
     const dropped = data.changes.filter(
-      ([, action, from, to]) => action === "drop" && from <= call && call <= to,
+      ({ action, from, to }) => action === "drop" && from <= call && call <= to,
     );
     assert.equal(dropped.length, messagesBefore - messagesAfter, `call ${call}`);
   }
@@ -88,7 +90,7 @@ test("the map shows every message that a call's plan leaves out", () => {
 });
 
 test("no message saves more than it has", () => {
-  for (const [message, action, , , saved] of data.changes) {
+  for (const { message, action, saved } of data.changes) {
     const tokens = data.messages.tokens[message];
     // Each edit's saving was rounded where it was planned.
     assert.ok(saved <= tokens + 2, `message ${message} of ${tokens} tokens saves ${saved}`);
@@ -111,26 +113,24 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
 
   const tip = page.locator(".tip");
   await page.locator(".map canvas").hover({ position: { x: 4, y: 4 } });
-  assert.match(await tip.textContent(), /^#1 user, \d+ tokens · user$/);
-  const { index, action } = data.changes
-    .map(([at, what, , to]) => ({ index: at, action: what, to }))
-    .find(({ action: what, to }) => what === "drop" && to === data.calls.before.length);
+  assert.match(await tip.textContent(), /^#1 user, \d+ tokens$/);
+  const { message } = data.changes.find(({ action, to }) => action === "drop" && to === data.calls.length);
   await page.locator(".map canvas").focus();
-  for (let step = 0; step < index; step += 1) await page.keyboard.press("ArrowRight");
+  for (let step = 0; step < message; step += 1) await page.keyboard.press("ArrowRight");
   assert.match(
     await tip.textContent(),
     /dropped since call \d+, saves [\d,]+ tokens: .* · schedule: /,
-    `${index} ${action}`,
+    `message ${message}`,
   );
 
   await page.getByRole("slider").fill("1");
-  assert.match(await tip.textContent(), /not there yet$/);
+  assert.equal((await tip.textContent()).trim(), "", "it is not there yet");
 
   const chart = page.locator(".chart").first();
   await chart.focus();
   await page.keyboard.press("End");
   await page.keyboard.press("ArrowLeft");
-  const last = String(data.calls.before.length - 1);
+  const last = String(data.calls.length - 1);
   assert.equal(await chart.locator(".u-series").first().locator(".u-value").textContent(), last);
 
   await page.click("#compare > summary");
@@ -190,11 +190,11 @@ pageTest("the saving is the largest thing, and edits beyond five come on demand"
   const [[most, name], [next]] = sizes.toSorted(([a], [b]) => b - a);
   assert.equal(name, "figure");
   assert.ok(most > 2 * next, `${most} and ${next}`);
-  const shown = page.locator(".prose tbody tr:visible");
+  const shown = page.locator("#edits tbody tr:visible");
   assert.equal(await shown.count(), 5);
-  await page.click("#edits > summary");
+  await page.click("#more > summary");
   assert.ok((await shown.count()) > 5);
-  assert.equal(await page.locator(".policies").isVisible(), false);
+  assert.equal(await page.locator("#compare .policies").isVisible(), false);
 });
 
 pageTest(
@@ -205,7 +205,7 @@ pageTest(
     const heroAt = async (overflows) => {
       const [none, ...others] = data.policies;
       const policies = [{ ...none, overflows }, ...others];
-      writeFileSync(path, await reportHtml({ ...data, policies }));
+      writeFileSync(path, reportHtml({ ...data, policies }));
       await page.goto(pathToFileURL(path).href);
       return page.locator(".hero").textContent();
     };
@@ -253,7 +253,7 @@ pageTest("on a narrow screen every column is there, and nothing is wider than it
   await page.setViewportSize({ width: 420, height: 900 });
   await page.goto(pathToFileURL(report).href);
   await page.click("#compare > summary");
-  const cells = page.locator(".policies tbody tr").first().locator("td");
+  const cells = page.locator("#compare .policies tbody tr").first().locator("td");
   assert.equal(await cells.count(), 6);
   for (const cell of await cells.all()) assert.equal(await cell.isVisible(), true);
   const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);

@@ -28,19 +28,11 @@ const ROOT_FILES = [
   /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|openclaw\.plugin\.json|lib\/(tokens\/encodings|sessions\/stop_words)\.json|pi-extension\/settings\.schema\.json|entry\.js|index\.js|index\.d\.ts)$/,
   /^bin\/[\w-]+\.m?js$/,
   /^lib\/[\w./-]+\.(js|mjs|d\.ts|sql)$/,
-  /^lib\/(cli\/report|inspector)\/page\.html$/,
+  /^lib\/inspector\/page\.html$/,
   /^pi-extension\/[\w.-]+\.(mjs|d\.mts)$/,
 ];
 /** The files that it must hold. */
-const ROOT_NEEDS = [
-  "entry.js",
-  "index.js",
-  "index.d.ts",
-  "lib/cli/report/page.html",
-  "lib/inspector/page.html",
-  ...TERMS,
-  "README.md",
-];
+const ROOT_NEEDS = ["entry.js", "index.js", "index.d.ts", "lib/inspector/page.html", ...TERMS, "README.md"];
 
 /** The faults of a file that was built where it was packed, and of no other. */
 const LOCAL_ONLY = /: (asks for glibc \d|with its symbols)/;

@@ -1,9 +1,9 @@
 // The messages of one call as blocks on a canvas: as wide as they are long, coloured by kind, hatched where something was
-// removed. A click or Enter asks for the text of one.
+// removed. A line below says what was done to the picked one, and why. On a live page a click or Enter asks for its text.
 
 import { messageCanvas } from "./canvas.mjs";
 import { color, el, whole } from "./dom.mjs";
-import { fateOf, legendItem, statesAt } from "./map.mjs";
+import { fateOf, inWords } from "./tables.mjs";
 
 const KIND_COLORS = {
   system: "green",
@@ -29,11 +29,11 @@ const LEAST_WIDTH = 3;
 const MOST_ROWS = 12;
 
 /** The kind that a role is drawn as. */
-export function kindOf(role) {
+function kindOf(role) {
   return KIND_OF_ROLE[role] ?? "other";
 }
 
-/** The blocks of the call that `show(data, call)` sets. `onOpen(number)` gets the message to read. */
+/** The blocks of the call that `show(record, call)` sets. `onOpen(number)`, if there is one, gets the message to read. */
 export function blockMap(words, onOpen) {
   let blocks = [];
   let placed = [];
@@ -59,17 +59,16 @@ export function blockMap(words, onOpen) {
       placed.findIndex(
         ({ x, y, width }) => left >= x && left < x + width + GAP && top >= y && top < y + ROW_HEIGHT + GAP,
       ),
-    steps: () => ({ ArrowLeft: -1, ArrowRight: 1 }),
     count: () => blocks.length,
     describe: (index) => describe(blocks[index], words),
-    open: (index) => onOpen(blocks[index].number),
+    open: (index) => onOpen?.(blocks[index].number),
   };
   const canvas = messageCanvas(words.blocksTitle, drawing);
 
   /** Keeps the picked block as long as its message is there. */
-  function show(data, call) {
+  function show(record, call) {
     const number = blocks[canvas.picked()]?.number;
-    blocks = blocksOf(data, call);
+    blocks = blocksOf(record, call);
     canvas.legend.replaceChildren(...legendOf(blocks, words));
     canvas.setWidth();
     canvas.pick(blocks.findIndex((block) => block.number === number));
@@ -77,37 +76,42 @@ export function blockMap(words, onOpen) {
   return { ...canvas, show };
 }
 
-function describe({ tool, kind, number, tokens, change }, words) {
+function describe({ tool, kind, number, tokens, scale, change, schedule }, words) {
   const name = tool === "" ? words.kinds[kind] : `${words.kinds[kind]} ${tool}`;
   const said = words.cell(whole(number + 1), name, whole(tokens));
-  return change === undefined ? said : `${said} · ${fateOf(change, words)}`;
+  if (change === undefined) return said;
+  return [said, fateOf(change, scale, words), words.schedule(inWords(schedule, words))].join(" · ");
 }
 
 /** The messages a call had before it, in the provider's tokens, each with the share of it that was sent. */
-function blocksOf(data, call) {
-  const { role, tool, tokens } = data.messages;
-  const there = [];
-  for (const [number, { state, change }] of statesAt(data, call).entries()) {
-    if (state !== "later" && state !== "replaced") there.push({ number, change });
-  }
-  const counted = there.reduce((sum, { number }) => sum + tokens[number], 0);
-  const scale = counted > 0 ? data.calls.before[call - 1] / counted : 0;
-  return there.map(({ number, change }) => {
-    const size = tokens[number] * scale;
+function blocksOf({ messages: { role, tool, tokens }, calls, stretches, changes }, call) {
+  const { at, stretch, tokensBefore, scale } = calls[call - 1];
+  const { opening, from } = stretches[stretch];
+  const numbers = [...opening, [from, at]].flatMap(([first, end]) => range(first, end));
+  const isNow = (change) => change.from <= call && call <= change.to;
+  const edits = new Map(changes.filter(isNow).map((change) => [change.message, change]));
+  const counted = numbers.reduce((sum, number) => sum + tokens[number], 0);
+  const perToken = counted > 0 ? tokensBefore / counted : 0;
+  return numbers.map((number) => {
+    const change = edits.get(number);
     return {
       number,
       kind: kindOf(role[number]),
       tool: tool[number],
-      tokens: size,
+      tokens: tokens[number] * perToken,
+      scale,
       change,
-      share: change === undefined ? 1 : shareSent(change, size),
+      schedule: calls[(change?.from ?? call) - 1].reason,
+      share: change === undefined ? 1 : shareSent(change, tokens[number]),
     };
   });
 }
 
-function shareSent([, action, , , tokensSaved], size) {
+const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);
+
+function shareSent({ action, saved }, tokens) {
   if (action === "drop") return 0;
-  return size > 0 ? Math.max(0, Math.min(1, 1 - tokensSaved / size)) : 1;
+  return tokens > 0 ? Math.max(0, Math.min(1, 1 - saved / tokens)) : 1;
 }
 
 /** The places of the blocks, in rows from left to right. */
@@ -159,4 +163,9 @@ function legendOf(blocks, words) {
   if (taken >= 1)
     items.push(el("span", { class: "taken" }, el("i", {}), ` ${words.takenOut} ${whole(taken)}`));
   return items;
+}
+
+/** A patch of colour and what it stands for. */
+function legendItem(name, text) {
+  return el("span", {}, el("i", { style: `background: var(--${name})` }), ` ${text}`);
 }

@@ -2,11 +2,13 @@
 
 import { el } from "./dom.mjs";
 
+/** What each arrow key adds to the picked one. */
+const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
+
 /**
- * The parts of the page and what they do. `drawing` is what differs: `layOut(width)` places the messages and returns the height,
- * `draw(context)` draws them, `placeOf(index)` is `{ x, y, width, height }`, `at(x, y)` the index there, `steps()` what each
- * arrow key adds to it, `count()` the number of messages, `describe(index)` the line, and `open(index)`, if there is one,
- * answers a click and Enter.
+ * The canvas with its frame, line and legend. `drawing` has the messages: `layOut(width)` places them and returns the height,
+ * `draw(context)` draws them, `placeOf(index)` is `{ x, y, width, height }`, `at(x, y)` the index there, `count()` the number of
+ * messages, `describe(index)` the line, and `open(index)` answers a click and Enter.
  */
 export function messageCanvas(label, drawing) {
   let picked = -1;
@@ -43,7 +45,7 @@ export function messageCanvas(label, drawing) {
   }
 
   function open() {
-    if (picked >= 0) drawing.open?.(picked);
+    if (picked >= 0) drawing.open(picked);
   }
 
   canvas.addEventListener("mousemove", ({ offsetX, offsetY }) => pick(drawing.at(offsetX, offsetY)));
@@ -52,7 +54,7 @@ export function messageCanvas(label, drawing) {
     open();
   });
   canvas.addEventListener("keydown", (event) => {
-    const step = drawing.steps()[event.key];
+    const step = STEPS[event.key];
     if (step === undefined && event.key !== "Enter") return;
     event.preventDefault();
     if (step === undefined) open();

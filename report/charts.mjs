@@ -8,15 +8,16 @@ const HEIGHT = 300;
 const MARK_RADIUS = 8;
 
 /** `drops` are `{ call, tokens }`, marked on the line of what was sent with their numbers from 1. */
-export function tokensChart({ calls, contextWindow }, words, drops) {
+export function tokensChart({ calls }, words, drops) {
+  const column = (name) => calls.map((call) => call[name]);
   return chart({
     label: words.tokensTitle,
     data: [
-      calls.before.map((_, i) => i + 1),
-      calls.before,
-      calls.after,
-      calls.before.map(() => contextWindow),
-      calls.line,
+      calls.map((_, i) => i + 1),
+      column("tokensBefore"),
+      column("tokensAfter"),
+      column("contextWindow"),
+      column("limit"),
     ],
     series: [
       line(words.raw, "soft", whole),
@@ -26,7 +27,7 @@ export function tokensChart({ calls, contextWindow }, words, drops) {
     ],
     words,
     format: thousands,
-    marks: drops.map(({ call }) => ({ call, value: calls.after[call - 1] })),
+    marks: drops.map(({ call }) => ({ call, value: calls[call - 1].tokensAfter })),
   });
 }
 

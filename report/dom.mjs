@@ -40,6 +40,12 @@ export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
+/** A figure with its name: what it is, as parts of a line, and lines of notes. */
+export function tile(name, value, notes) {
+  const lines = notes.map((note) => el("dd", { class: "note" }, note));
+  return el("div", {}, el("dt", {}, name), el("dd", {}, ...value), ...lines);
+}
+
 /** A table; cells of the first column are row headings. Of the kind "prose", the last column holds sentences. */
 export function table(heads, rows, kind = "numbers") {
   const cells = ([first, ...others]) => [

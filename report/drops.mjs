@@ -1,6 +1,7 @@
 // Finds requests that became smaller than the one before, and why.
 
 import { el, whole } from "./dom.mjs";
+import { inWords } from "./tables.mjs";
 
 /** Most drops that the chart marks; the largest ones. */
 const MOST_DROPS = 5;
@@ -8,28 +9,30 @@ const MOST_DROPS = 5;
 const LEAST_SHARE = 0.02;
 
 /** `{ call, tokens, why }` of the largest drops, in order of the calls. */
-export function dropsIn({ calls, stretches, changes, contextWindow }, words) {
-  const found = [];
-  for (let i = 1; i < calls.after.length; i += 1) {
-    const tokens = calls.after[i - 1] - calls.after[i];
-    if (tokens >= LEAST_SHARE * contextWindow) found.push({ call: i + 1, tokens });
-  }
+export function dropsIn(record, words) {
+  const { calls } = record;
+  const found = calls
+    .slice(1)
+    .map((call, i) => ({ call: i + 2, tokens: calls[i].tokensAfter - call.tokensAfter }))
+    .filter(({ call, tokens }) => tokens >= LEAST_SHARE * calls[call - 1].contextWindow);
   const largest = found.sort((a, b) => b.tokens - a.tokens).slice(0, MOST_DROPS);
   return largest
     .sort((a, b) => a.call - b.call)
-    .map((drop) => ({ ...drop, why: whyAt({ calls, stretches, changes }, drop.call, words) }));
+    .map((drop) => ({ ...drop, why: whyAt(record, drop.call, words) }));
 }
 
 /** The cause of a drop: the host, the schedule's reason, or the reason of the call's largest edit. */
 function whyAt({ calls, stretches, changes }, call, words) {
-  const i = call - 1;
-  if (calls.stretch[i] !== calls.stretch[i - 1]) return words.causes[stretches[calls.stretch[i]].cause];
-  const reason = calls.reason[i];
-  if (reason.startsWith("moved")) return words.reasons[reason] ?? reason;
-  const [, , , , , why] = changes
-    .filter(([, , from]) => from === call)
-    .reduce((most, change) => (change[4] > most[4] ? change : most), [0, "", 0, 0, 0, words.smaller]);
-  return words.reasons[why] ?? why;
+  const { stretch, reason } = calls[call - 1];
+  if (stretch !== calls[call - 2].stretch) return words.causes[stretches[stretch].cause];
+  if (reason.startsWith("moved")) return inWords(reason, words);
+  const largest = changes
+    .filter(({ from }) => from === call)
+    .reduce((most, change) => (change.saved > most.saved ? change : most), {
+      saved: 0,
+      reason: words.smaller,
+    });
+  return inWords(largest.reason, words);
 }
 
 /** The drops as a numbered list. */

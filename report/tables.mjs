@@ -1,11 +1,34 @@
-// The report's tables: the policies side by side, and the largest edits.
+// The page's tables: the newest calls, the largest edits, and the policies side by side.
 
 import { dollars, percent, table, whole } from "./dom.mjs";
-import { fateOf } from "./map.mjs";
 
+/** Rows of the table of calls. */
+const NEWEST = 20;
 /** Edits that are shown at once, and on demand. */
 const FIRST = 5;
 const MOST = 25;
+
+export function callTable({ calls }, words) {
+  const newest = calls.map((call, i) => [i + 1, call]).slice(-NEWEST);
+  const rows = newest
+    .toReversed()
+    .map(([number, call]) => [
+      whole(number),
+      `${whole(call.messagesBefore)} → ${whole(call.messagesAfter)}`,
+      whole(call.tokensAfter),
+      call.reported === null ? words.none : whole(call.reported),
+      cacheCell(call, words),
+      call.paid === undefined ? words.none : `$${call.paid.toFixed(4)}`,
+      inWords(call.reason, words),
+    ]);
+  return table(words.callHeads, rows, "prose policies");
+}
+
+function cacheCell({ reported, cacheRead, miss }, words) {
+  if (reported === null || !(reported > 0)) return words.none;
+  const share = percent(cacheRead / reported);
+  return miss === undefined ? share : `${share}, ${words.missed(words.missCauses[miss])}`;
+}
 
 export function policyTable({ policies }, words) {
   const heads = [
@@ -34,22 +57,33 @@ export function nameOf(policy, words) {
   return words.policies[policy] ?? policy;
 }
 
-/** The messages that lost most to an edit: a table of the first ones, and one of the others. */
-export function editTables(data, words) {
-  const { role, tool, tokens } = data.messages;
+/** The messages that lost most to an edit: a table of the first ones, and those with the others. */
+export function editTables({ messages: { role, tool, tokens }, changes, calls }, words) {
   const largest = new Map();
-  for (const change of data.changes) {
-    const [index, , , , saved] = change;
-    if (saved > (largest.get(index)?.[4] ?? 0)) largest.set(index, change);
+  for (const change of changes) {
+    if (change.saved > (largest.get(change.message)?.saved ?? 0)) largest.set(change.message, change);
   }
+  const { scale } = calls.at(-1);
   const rows = Array.from(largest.values())
-    .sort((a, b) => b[4] - a[4])
+    .sort((a, b) => b.saved - a.saved)
     .slice(0, MOST)
     .map((change) => {
-      const [index] = change;
-      const what = tool[index] === "" ? (words.kinds[role[index]] ?? role[index]) : tool[index];
-      return [`#${whole(index + 1)} ${what}`, whole(tokens[index]), fateOf(change, words)];
+      const { message } = change;
+      const what = tool[message] === "" ? (words.kinds[role[message]] ?? role[message]) : tool[message];
+      return [`#${whole(message + 1)} ${what}`, whole(scale * tokens[message]), fateOf(change, scale, words)];
     });
   const tableOf = (shown) => table([words.message, words.tokens, words.fate], shown, "prose");
-  return [tableOf(rows.slice(0, FIRST)), rows.length > FIRST ? tableOf(rows.slice(FIRST)) : undefined];
+  return [tableOf(rows.slice(0, FIRST)), rows.length > FIRST ? [tableOf(rows.slice(FIRST))] : []];
+}
+
+/** A change in words: its action, since when, and why. `scale` converts its saving to the provider's tokens. */
+export function fateOf({ action, from, saved, reason, kept = [] }, scale, words) {
+  const fate = words.since(words[action], whole(from), whole(scale * saved), inWords(reason, words));
+  const lines = kept.map(({ lines, why }) => words.linesStay(whole(lines), inWords(why, words)));
+  return [fate, ...lines].join(words.semicolon);
+}
+
+/** A reason in the reader's language. */
+export function inWords(reason, words) {
+  return words.reasons[reason] ?? reason;
 }

@@ -1,4 +1,4 @@
-// The report's words in both languages, under the same keys; a function where a number or a name goes in.
+// The page's words in both languages, under the same keys; a function where a number or a name goes in.
 
 import contract from "../contract.json" with { type: "json" };
 
@@ -62,14 +62,7 @@ const en = {
   hitRate: "Cache hits",
   overflows: "Calls over the window",
   policies: {},
-  mapTitle: "What happened to each message",
-  mapHelp:
-    "One cell per message, in order, as the chosen call saw it. Hover, or focus it and use the arrow keys, to read why.",
   atCall: "At call",
-  kept: "kept",
-  later: "not there yet",
-  replaced: "replaced by the host’s own compaction",
-  user: "user",
   summarize: "summarised",
   keepLines: "cut by line",
   omitImages: "images left out",
@@ -77,7 +70,6 @@ const en = {
   moveAfter: "moved behind the results",
   stripThinking: "thinking stripped",
   drop: "dropped",
-  shortened: "shortened",
   truncate: "cut to fit",
   reasons: {
     "waits: carrying has cost too little for a batch":
@@ -119,7 +111,8 @@ const en = {
   unpriced: "no price is known",
   blocksTitle: "What the model sees",
   blocksHelp:
-    "One block per message, as wide as the message is long; the hatched part was removed. Click one, or focus the blocks and use the arrow keys and Enter, to read it.",
+    "One block per message, as wide as the message is long; the hatched part was removed. Hover one, or focus the blocks and use the arrow keys, to see what was done and why.",
+  readHelp: "Click one, or press Enter, to read it.",
   follow: "follow the newest call",
   kinds: {
     system: "system",
@@ -204,13 +197,7 @@ const zh = {
     "sticky, balanced": "分批压缩·均衡",
     "sticky, thrifty": "分批压缩·节省",
   },
-  mapTitle: "每条消息的去向",
-  mapHelp: "一格一条消息，按顺序，以所选调用为准。悬停，或聚焦后用方向键，查看原因。",
   atCall: "第几次调用",
-  kept: "保留",
-  later: "尚未出现",
-  replaced: "已被宿主自己的压缩替换",
-  user: "用户",
   summarize: "已摘要",
   keepLines: "已按行裁剪",
   omitImages: "已省略图片",
@@ -218,7 +205,6 @@ const zh = {
   moveAfter: "已移到结果之后",
   stripThinking: "已去除思考",
   drop: "已丢弃",
-  shortened: "已缩短",
   truncate: "已截断",
   reasons: {
     ...inChinese(contract.reasons, contract.keeps, contract.verdicts),
@@ -253,7 +239,8 @@ const zh = {
   unreported: "服务商没有返回用量",
   unpriced: "价格未知",
   blocksTitle: "模型看到的内容",
-  blocksHelp: "一块一条消息，宽度即长度；斜线部分已被去掉。点击某块，或聚焦后用方向键和回车，查看原文。",
+  blocksHelp: "一块一条消息，宽度即长度；斜线部分已被去掉。悬停，或聚焦后用方向键，查看做了什么、为什么。",
+  readHelp: "点击某块，或按回车，查看原文。",
   follow: "跟随最新调用",
   kinds: {
     system: "系统",

@@ -48,11 +48,11 @@ export const replay = {
     "cat session.jsonl | pi-strata replay --json - | jq .summary",
   ],
   /** Prints a run as it goes, and writes the report of the same run. */
-  async run({ positionals, hook, every = 1, html, price: named, json }) {
+  async run({ positionals, hook, every = 1, html, price: asked, json }) {
     if (html !== undefined) await reports.checkPlace(html);
     const { path, session, told } = await load(positionals);
     const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
-    const [prices, estimates] = [pricesOf(session, named, hook.cache), estimatesOf(session, hook)];
+    const [prices, estimates] = [pricesOf(session, asked, hook.cache), estimatesOf(session, hook)];
     const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
     const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
       isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
@@ -60,8 +60,8 @@ export const replay = {
     const print = json ? () => {} : console.log;
     print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
     const line = progressLine("call", json ? session.calls.length : 0);
-    const onCall = (report) => {
-      if (report.call % every === 0) print(rowOf(([, , cell]) => cell(report)));
+    const onCall = (row) => {
+      if (row.call % every === 0) print(rowOf(([, , cell]) => cell(row)));
       line.advance();
     };
     const run = await reports.runOf(session, { ...setting, hook, onCall });
@@ -70,13 +70,13 @@ export const replay = {
     const closing = [`\n${closingText(session, summary)}`];
     if (html !== undefined) {
       const others = progressLine("setting", Object.keys(reports.POLICIES).length);
-      const shown = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
-      const data = await reports.reportData({ ...shown, ...setting, session, run });
-      await reports.writeReport(html, await reports.reportHtml(data));
+      const named = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
+      const data = await reports.reportData(session, run, { ...setting, ...named });
+      await reports.writeReport(html, reports.reportHtml(data));
       others.stop();
       closing.push(`The report is in ${printable(html)}; open it in any browser.`);
     }
-    return { document: { ...told, oddCalls, calls: run.reports, summary }, text: closing.join("\n\n") };
+    return { document: { ...told, oddCalls, calls: run.record.calls, summary }, text: closing.join("\n\n") };
   },
 };
 

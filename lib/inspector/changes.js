@@ -1,34 +1,33 @@
 // The messages of a conversation by number, and what happened to each over the calls: the edits of every call's plan, gathered into
-// stretches of calls. Holds sizes and weak references, no message and no text.
+// stretches of calls. Holds sizes and weak references, no message and no text. Sizes are the counter's tokens.
 "use strict";
 
 const { editsByMessage, keptOf } = require("../hook/events.js");
 
-/** The edits of a plan by message, each with its message's number. A move changes no message. */
-function editsIn(plan, numbers, tokens) {
-  const changing = editsByMessage(plan, tokens).filter(({ action }) => action !== "moveAfter");
-  return changing.map((edit) => {
-    // Each field is named: spreading the edit would keep its message in memory.
-    const { index, action, ranges, reason, tokensSaved } = edit;
-    return { message: numbers[index], action, ranges, reason, tokensSaved, kept: keptOf(edit) };
-  });
-}
+/** Longest name of a role or a tool, in UTF-16 units. */
+const MAX_NAME = 80;
 
 class ChangeLog {
   /** The edits, each with the calls at which it was made: `from` to `to`, both included. */
   changes = [];
   #newest = new Map();
 
-  /** Adds the edits of a call. */
-  watch(call, edits) {
-    for (const edit of edits) {
-      const change = this.#newest.get(edit.message);
-      if (change?.to === call - 1 && isSame(change, edit)) {
-        change.to = call;
+  /** Adds the edits of a call. `numbers` and `tokens` are those of its messages. A move changes no message. */
+  watch(call, plan, numbers, tokens) {
+    for (const edit of editsByMessage(plan, tokens)) {
+      const { index, action, ranges, reason, tokensSaved } = edit;
+      if (action === "moveAfter") continue;
+      const form = `${action} ${ranges}`;
+      const message = numbers[index];
+      const newest = this.#newest.get(message);
+      if (newest?.change.to === call - 1 && newest.form === form) {
+        newest.change.to = call;
       } else {
-        const begun = { ...edit, from: call, to: call };
-        this.#newest.set(edit.message, begun);
-        this.changes.push(begun);
+        // Each field is named: spreading the edit would keep its message in memory.
+        const change = { message, action, from: call, to: call, reason, kept: keptOf(edit) };
+        change.saved = Math.round(tokensSaved / plan.scale);
+        this.#newest.set(message, { change, form });
+        this.changes.push(change);
       }
     }
   }
@@ -43,29 +42,12 @@ class ChangeLog {
   }
 }
 
-function isSame(change, edit) {
-  return change.action === edit.action && String(change.ranges) === String(edit.ranges);
-}
-
-/** A change as the pages read it; `scale` converts its saving to the provider's tokens. */
-function rowOf({ message, action, from, to, tokensSaved, reason, kept = [] }, scale = 1) {
-  return [
-    message,
-    action,
-    from,
-    to,
-    Math.round(scale * tokensSaved),
-    reason,
-    kept.map((of) => [of.lines, of.why]),
-  ];
-}
-
 /** Numbers the messages in the order they came, and notes where the host rewrote the conversation. */
 class Past {
   role = [];
   tool = [];
   tokens = [];
-  /** As the report's page reads them: `{ cause, opening, from }`, the opening as runs of numbers. */
+  /** The host rewrote the past between two: `{ cause, opening, from }`, the opening as runs of numbers. */
   stretches = [{ cause: "start", opening: [], from: 0 }];
   #references = [];
   #numbers = new WeakMap();
@@ -107,17 +89,14 @@ class Past {
   /** Begins a stretch with the messages that were known, and those between them. */
   #begin(numbers, firstNew) {
     const rest = numbers.findLastIndex((number) => number < firstNew) + 1;
-    const hasSummary = numbers.slice(0, rest + 1).some((n) => this.role[n] === "compactionSummary");
+    const isSummary = (number) => number >= firstNew && this.role[number] === "compactionSummary";
     this.stretches.push({
-      cause: hasSummary ? "compaction" : "edit",
+      cause: numbers.some(isSummary) ? "compaction" : "edit",
       opening: runs(numbers.slice(0, rest)),
       from: numbers[rest] ?? this.length,
     });
   }
 }
-
-/** Longest name of a role or a tool, in UTF-16 units. */
-const MAX_NAME = 80;
 
 const named = (value) => (typeof value === "string" ? value.slice(0, MAX_NAME) : "?");
 
@@ -132,4 +111,4 @@ function runs(numbers) {
   return found;
 }
 
-module.exports = { ChangeLog, Past, editsIn, rowOf, runs };
+module.exports = { ChangeLog, Past };

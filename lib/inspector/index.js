@@ -8,8 +8,10 @@ const { atLeastOne, checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
 const { serve } = require("./server.js");
 
-/** Calls that are kept. */
+/** Numbers of calls, messages and changes that are kept. */
 const MAX_CALLS = 10_000;
+const MAX_MESSAGES = 50_000;
+const MAX_CHANGES = 50_000;
 const OPTIONS = {
   title: ["pi-strata", text],
   prices: [undefined, record],
@@ -18,7 +20,8 @@ const OPTIONS = {
 
 function createInspector(options) {
   const { title, prices, maxCalls } = checkOptions("createInspector", options, OPTIONS);
-  const log = new CallLog({ prices: checkPrices("createInspector", prices), maxCalls });
+  const most = { calls: maxCalls, messages: MAX_MESSAGES, changes: MAX_CHANGES };
+  const log = new CallLog({ prices: checkPrices("createInspector", prices), most });
   let opening;
   // Hosts pass the functions on without the object.
   return {

@@ -1,20 +1,18 @@
-// The inspector's record of the calls: columns of numbers as the report's page reads them, and weak references to messages.
-// Its size is bounded.
+// The record of a hook's calls, for the live page and for the report of a replay: a row per call, the edits, and weak references to
+// messages.
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { Bill, rowOf: callRow } = require("../bill/bill.js");
-const { ChangeLog, Past, editsIn, rowOf } = require("./changes.js");
+const { Bill, rowOf } = require("../bill/bill.js");
+const { ChangeLog, Past } = require("./changes.js");
 const { textOf } = require("./text.js");
 
 /** Share of the calls that is dropped, oldest first, when there are more than are kept. */
 const TRIM_SHARE = 0.2;
-/** Most messages and changes in the log; above that it begins anew. */
-const MAX_MESSAGES = 50_000;
-const MAX_CHANGES = 50_000;
+const WITHOUT_LIMIT = { calls: Infinity, messages: Infinity, changes: Infinity };
 
 class CallLog {
-  #maxCalls;
+  #most;
   #prices;
   #bill;
   #past;
@@ -25,8 +23,9 @@ class CallLog {
   /** Counts the changes that pages show. */
   #revision = 0;
 
-  constructor({ prices, maxCalls }) {
-    this.#maxCalls = maxCalls;
+  /** Keeps at `most` so many calls, messages and changes. With more messages or changes the log begins anew. */
+  constructor({ prices, most = WITHOUT_LIMIT } = {}) {
+    this.#most = most;
     this.#prices = prices;
     this.#beginAnew();
   }
@@ -39,60 +38,72 @@ class CallLog {
     this.#sent = new Map();
   }
 
-  /** Adds a call of the hook. */
+  /** Adds a call of the hook; returns its row. */
   called({ list, edited, plan, conversation }) {
-    if (this.#past.length > MAX_MESSAGES || this.#log.changes.length > MAX_CHANGES) this.#beginAnew();
+    const { messages, changes } = this.#most;
+    if (this.#past.length > messages || this.#log.changes.length > changes) this.#beginAnew();
     const firstNew = this.#past.length;
     const tokens = conversation.tokens();
     const numbers = this.#past.enter(conversation.known, tokens);
     // A host that does not report answers hands them in with the next call.
     const answer = list.find((message, i) => numbers[i] >= firstNew && isReported(message));
     if (answer !== undefined) this.answered(answer);
-    this.#add({
+    const { tokensBefore, tokensAfter, scale, contextWindow, schedule, reason, firstChanged } = plan;
+    const row = this.#add({
       at: this.#past.length,
       stretch: this.#past.stretches.length - 1,
-      before: plan.tokensBefore,
-      after: plan.tokensAfter,
-      line: Math.round(plan.threshold),
-      window: plan.contextWindow,
-      reason: plan.reason,
-      firstChanged: plan.firstChanged,
-      madeAt: list.at(-1)?.timestamp,
       messagesBefore: list.length,
       messagesAfter: edited.length,
+      tokensBefore,
+      tokensAfter,
+      scale,
+      limit: Math.round(plan.threshold),
+      contextWindow,
+      schedule,
+      reason,
+      firstChanged,
+      madeAt: list.at(-1)?.timestamp,
     });
-    this.#log.watch(this.#calls.length, editsIn(plan, numbers, tokens));
+    this.#log.watch(this.#calls.length, plan, numbers, tokens);
     this.#sent.clear();
     for (const { index, copy } of plan.edits) if (copy !== undefined) this.#sent.set(numbers[index], copy);
+    return row;
   }
 
   /** Adds a call that failed: its messages were sent as they came. */
-  failed(reason, window) {
-    const { at = 0, stretch = 0, before = 0, line = 0, messagesBefore = 0 } = this.#calls.at(-1) ?? {};
-    const sent = { after: before, messagesAfter: messagesBefore };
-    this.#add({ at, stretch, before, line, window, reason, messagesBefore, ...sent });
+  failed(reason, contextWindow) {
+    const {
+      at = 0,
+      stretch = 0,
+      messagesBefore = 0,
+      tokensBefore = 0,
+      scale = 1,
+      limit = 0,
+    } = this.#calls.at(-1) ?? {};
+    const sent = { messagesAfter: messagesBefore, tokensAfter: tokensBefore };
+    this.#add({ at, stretch, messagesBefore, tokensBefore, ...sent, scale, limit, contextWindow, reason });
   }
 
   #add(call) {
-    if (this.#calls.length >= this.#maxCalls) {
-      const gone = Math.ceil(this.#maxCalls * TRIM_SHARE);
+    if (this.#calls.length >= this.#most.calls) {
+      const gone = Math.ceil(this.#most.calls * TRIM_SHARE);
       this.#calls.splice(0, gone);
       this.#log.forget(gone);
     }
-    this.#calls.push({ ...call, reported: null });
+    const row = { ...call, reported: null };
+    this.#calls.push(row);
     this.#revision += 1;
+    return row;
   }
 
   /** Adds the usage of the answer to the last call. Ignores anything else. */
   answered(message) {
-    const call = this.#calls.at(-1);
-    if (!isReported(message) || call === undefined || call.reported !== null) return;
-    const sent = { ...call, tokensBefore: call.before, tokensAfter: call.after };
-    const { prompt, cacheRead, input, saved, miss } = this.#bill.enter(callRow(sent, message, call.madeAt));
+    const row = this.#calls.at(-1);
+    if (!isReported(message) || row === undefined || row.reported !== null) return;
+    const { prompt, cacheRead, input, saved, miss } = this.#bill.enter(rowOf(row, message, row.madeAt));
     if (prompt === undefined) return;
     const without = input === undefined || saved === undefined ? undefined : input + saved;
-    const { model } = message;
-    Object.assign(call, { model, reported: prompt, cacheRead, paid: input, without, miss: miss?.cause });
+    Object.assign(row, { reported: prompt, cacheRead, paid: input, without, miss: miss?.cause });
     this.#revision += 1;
   }
 
@@ -104,16 +115,13 @@ class CallLog {
   /** The whole record, `{ revision, calls, messages, stretches, changes }`; null if nothing is newer than that revision. */
   since(revision) {
     if (revision === this.#revision) return null;
-    const now = this.#calls.length;
-    // The end of a change that still holds is not known yet.
-    const row = (change) => rowOf(change.to === now ? { ...change, to: null } : change);
     const { role, tool, tokens, stretches } = this.#past;
     return {
       revision: this.#revision,
       calls: this.#calls,
       messages: { role, tool, tokens },
       stretches,
-      changes: this.#log.changes.map(row),
+      changes: this.#log.changes,
     };
   }
 }

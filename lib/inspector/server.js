@@ -3,9 +3,8 @@
 "use strict";
 
 const { randomBytes, timingSafeEqual } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
-const { readFileSync } = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
 const { createServer } = process.getBuiltinModule?.("node:http") ?? require("node:http");
-const { join } = process.getBuiltinModule?.("node:path") ?? require("node:path");
+const { pageWith } = require("./page.js");
 
 const HOST = "127.0.0.1";
 const TOKEN_BYTES = 24;
@@ -78,10 +77,7 @@ function answer(response, { path, number }, { title, log }) {
 
 function sendPage(response, title) {
   const nonce = randomBytes(TOKEN_BYTES).toString("base64");
-  const data = JSON.stringify({ title }).replaceAll("<", "\\u003c");
-  const page = pageText()
-    .replace('"{{data}}"', () => data)
-    .replace("<script>", () => `<script nonce="${nonce}">`);
+  const page = pageWith({ title }).replace("<script>", `<script nonce="${nonce}">`);
   response.setHeader("Content-Security-Policy", POLICY.replace("NONCE", nonce));
   send(response, 200, page, "text/html; charset=utf-8");
 }
@@ -95,14 +91,6 @@ function inWords(error, port) {
   if (error.code !== "EADDRINUSE") return error;
   const text = `inspector: port ${port} is taken; name another one, or none for any that is free`;
   return Object.assign(new Error(text, { cause: error }), { code: error.code });
-}
-
-let page;
-
-/** The page is made by `npm run build:report`. */
-function pageText() {
-  page ??= readFileSync(join(__dirname, "page.html"), "utf8");
-  return page;
 }
 
 module.exports = { serve };

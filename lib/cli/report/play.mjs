@@ -93,20 +93,26 @@ export const emptyBill = () => ({
 
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
- * and adds up the costs; `series` has the cost of each call. The loop is closed: the usage that a policy reads is that of its own
- * requests, not the recorded one. `onCall` gets each call: `{ call, at, stretch, numbers, before, request, tokensBefore, tokens }`,
- * its number, its answer's number, the messages before it, and the versions that were sent.
+ * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage
+ * of its own requests under the `cache` of the setting, not the recorded one. `onCall` gets each call: `{ number, at, stretch, before, request, answer, tokensBefore, tokens }`,
+ * its number, its answer's number, the messages before it, the versions that were sent, and the answer with its usage.
  */
 export async function billOf(recording, policy, setting) {
-  const { contextWindow, prices: by, estimates, versions = new Versions(), onCall } = setting;
+  const {
+    contextWindow,
+    prices: by,
+    estimates,
+    cache = "prefix",
+    versions = new Versions(),
+    onCall,
+  } = setting;
   const caches = { prefix: prefixCache(), breakpoint: breakpointCache() };
   const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
   const played = recording.all.map((message) => ({ ...message, usage: undefined }));
   const unit = by.unit === "tokens" ? 1 : PER_MILLION;
   for (const [i, call] of recording.calls.entries()) {
     const { number, at, stretch } = call;
-    const numbers = recording.numbersBefore(call);
-    const before = numbers.map((each) => played[each]);
+    const before = recording.numbersBefore(call).map((each) => played[each]);
     const request = (await policy(before)).map((message) => versions.of(message));
     const { tokensOf, tokensBefore } = estimates[i];
     const tokens = tokensOf(countedIn(request));
@@ -118,13 +124,13 @@ export async function billOf(recording, policy, setting) {
       bill.dollars[kind] += cost;
       bill.series[kind].push(Number(cost.toPrecision(6)));
       bill.readTokens[kind] += read;
-      if (kind === "prefix") played[at] = { ...answer, usage: usageOf(answer, tokens, read, by) };
+      if (kind === cache) played[at] = { ...answer, usage: usageOf(answer, tokens, read, by) };
     }
     bill.calls += 1;
     bill.tokens += tokens;
     bill.peak = Math.max(bill.peak, tokens);
     bill.overflows += tokens > contextWindow ? 1 : 0;
-    onCall?.({ call: number, at, stretch, numbers, before, request, tokensBefore, tokens });
+    onCall?.({ number, at, stretch, before, request, answer: played[at], tokensBefore, tokens });
   }
   return bill;
 }

@@ -1,20 +1,21 @@
-// One run of our hook over a recording, which the replay prints, and the page that shows it. Tokens are the provider's, estimated.
-// The page's data holds sizes, names of roles and tools, and dollars; never text of the conversation.
+// One run of our hook over a recording, which the replay prints, and the page that shows it beside other settings. Tokens are the
+// provider's, estimated. The page's data holds sizes, names of roles and tools, and dollars; never text of the conversation.
 
-import { access, constants, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
 import { createTransformContext, Hook } from "../../hook/hook.js";
-import { ChangeLog, editsIn, rowOf, runs } from "../../inspector/changes.js";
+import { CallLog } from "../../inspector/log.js";
+import { pageWith } from "../../inspector/page.js";
 import { quantile, shared } from "../numbers.mjs";
 import { onFile, REASONS } from "../terminal.mjs";
 import { billOf, hitRate } from "./play.mjs";
 import { cacheOf } from "./prices.mjs";
 
 const { LAYERS } = contract;
-/** The page is one file with everything in it, made by `npm run build:report` from report/ and shipped with the package. */
-const PAGE = new URL("page.html", import.meta.url);
+/** What the page may do as a file: run the script and use the styles that are in it. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 const REFUSALS = { ...REASONS, ENOENT: "its folder is not there; make it first" };
 /** The policy that edits nothing. */
 const NONE = "no compression";
@@ -46,69 +47,54 @@ export function policyName({ contextWindow, cache, schedule, economy = "balanced
 }
 
 /**
- * `{ none, ours, reports, changes }`: the bills without and with the hook of these options, a report per call (`onCall` gets
- * each), and the edits gathered into stretches of calls, their savings in cl100k tokens. `setting` is that of `billOf`.
+ * `{ none, ours, record }`: the bills without and with the hook of these options, and the record of its calls. A row also has its
+ * number, its times, and the tokens that each layer saved. `onCall` gets each row. `setting` is that of `billOf`.
  */
 export async function runOf(session, { hook: given, onCall, ...setting }) {
   const { contextWindow, prices } = setting;
-  const own = { cache: cacheOf(prices), ...session.times, ...given, contextWindow };
-  const hook = new Hook("replay", own);
-  const [reports, log] = [[], new ChangeLog()];
-  let last;
+  const hook = new Hook("replay", { cache: cacheOf(prices), ...session.times, ...given, contextWindow });
+  const log = new CallLog();
+  let [row, plan] = [];
   const policy = async (messages) => {
     const call = new Call();
-    const { edited, plan, conversation } = await hook.run(messages, call);
-    last = { plan, tokens: conversation.tokens(), times: call.times() };
+    const outcome = await hook.run(messages, call);
+    const times = call.times();
     call.end();
-    return edited;
+    row = Object.assign(log.called(outcome), times);
+    plan = outcome.plan;
+    return outcome.edited;
   };
-  const answered = (played) => {
-    const { plan, tokens, times } = last;
-    // The scale of the provider's tokens is learned as the session goes on.
-    const unscaled = (edit) => ({ ...edit, tokensSaved: edit.tokensSaved / plan.scale });
-    log.watch(played.call, editsIn(plan, played.numbers, tokens).map(unscaled));
-    const report = { ...reportOf(plan, played), ...times };
-    reports.push(report);
-    onCall?.(report);
+  const answered = ({ number: call, answer, tokensBefore, tokens: tokensAfter }) => {
+    const saved = savedByLayer(plan, tokensBefore - tokensAfter);
+    Object.assign(row, { call, tokensBefore, tokensAfter, saved });
+    log.answered(answer);
+    onCall?.(row);
   };
   const none = await billOf(session, POLICIES[NONE](), setting);
   const bill = await billOf(session, policy, { ...setting, onCall: answered });
-  return { none, ours: bill, reports, changes: log.changes };
+  return { none, ours: bill, record: log.since(-1) };
 }
 
-function reportOf(plan, { call, numbers, tokensBefore, tokens: tokensAfter }) {
-  const savedBy = LAYERS.map(() => 0);
-  let dropped = 0;
-  for (const { layer, action, count, cl100kSaved } of plan.edits) {
-    savedBy[layer] += cl100kSaved;
-    if (action === "drop") dropped += count;
-  }
-  const saved = shared(tokensBefore - tokensAfter, savedBy);
-  return {
-    call,
-    messagesBefore: numbers.length,
-    messagesAfter: numbers.length - dropped,
-    tokensBefore,
-    tokensAfter,
-    schedule: plan.schedule,
-    reason: plan.reason,
-    limit: Math.round(plan.threshold),
-    saved: Object.fromEntries(LAYERS.map((layer, i) => [layer, saved[i]])),
-  };
+/** `tokens` shared among the layers by what their edits saved. */
+function savedByLayer({ edits }, tokens) {
+  const weights = LAYERS.map(() => 0);
+  for (const { layer, cl100kSaved } of edits) weights[layer] += cl100kSaved;
+  const parts = shared(tokens, weights);
+  return Object.fromEntries(LAYERS.map((layer, i) => [layer, parts[i]]));
 }
 
 /** The sums of a run, and its cost under the cache of the setting. */
-export function summaryOf({ none, ours, reports }, { cache, prices }) {
-  const { messagesBefore = 0, messagesAfter = 0 } = reports.at(-1) ?? {};
-  const savedBy = (layer) => reports.reduce((sum, { saved }) => sum + saved[layer], 0);
+export function summaryOf({ none, ours, record: { calls } }, { cache, prices }) {
+  const { messagesBefore = 0, messagesAfter = 0 } = calls.at(-1) ?? {};
+  const savedBy = (layer) => calls.reduce((sum, { saved }) => sum + saved[layer], 0);
   const spread = (name) => {
-    const values = reports.map((report) => report[name]);
+    const values = calls.map((call) => call[name]);
     const at = (share) => quantile(values, share) ?? 0;
     return { median: at(0.5), p95: at(0.95), max: at(1) };
   };
   const pair = (name) => ({ before: none[name], after: ours[name] });
   return {
-    calls: reports.length,
+    calls: calls.length,
     messages: { before: messagesBefore, after: messagesAfter },
     tokensSent: pair("tokens"),
     peakTokens: pair("peak"),
@@ -120,57 +106,26 @@ export function summaryOf({ none, ours, reports }, { cache, prices }) {
   };
 }
 
-/** The page's data: one plain object of columns. `name` is that of the run's policy; `onPolicy` is called when one was measured. */
-export async function reportData({ title, session, cache, name: ours, run, onPolicy, ...setting }) {
-  const { contextWindow, prices, estimates } = setting;
-  const { calls, format, unplayed, all } = session;
-  const column = (name) => run.reports.map((report) => report[name]);
+/**
+ * The page's data: the record of a run, and the bills of other settings. `name` is that of the run's policy; `onPolicy` is called
+ * when one was measured.
+ */
+export async function reportData(session, { none, ours, record }, { title, name, onPolicy, ...setting }) {
+  const { contextWindow, prices, cache } = setting;
   const policies = [];
-  const known = { [NONE]: run.none, [ours]: run.ours };
-  for (const name of new Set([...Object.keys(POLICIES), ours])) {
-    const bill = known[name] ?? (await billOf(session, POLICIES[name]({ contextWindow, prices }), setting));
-    const { readTokens, ...shown } = bill;
-    policies.push({ name, ...shown, hitRate: hitRate(bill) });
+  const known = { [NONE]: none, [name]: ours };
+  for (const policy of new Set([...Object.keys(POLICIES), name])) {
+    const bill = known[policy] ?? (await billOf(session, POLICIES[policy](setting), setting));
+    policies.push({ name: policy, hitRate: hitRate(bill), ...bill });
     onPolicy?.();
   }
-  // Messages and edits share one scale, so that no edit saves more than its message has.
-  const scale = estimates.at(-1)?.scale ?? 1;
-  return {
-    title,
-    format,
-    contextWindow,
-    prices,
-    cache,
-    ours,
-    unplayed,
-    calls: {
-      at: calls.map(({ at }) => at),
-      stretch: calls.map(({ stretch }) => stretch),
-      before: column("tokensBefore"),
-      after: column("tokensAfter"),
-      /** Tokens above which the schedule drops messages. */
-      line: column("limit"),
-      reason: column("reason"),
-    },
-    stretches: session.stretches.map(({ cause, opening, from }) => ({ cause, opening: runs(opening), from })),
-    messages: {
-      role: all.map(({ role }) => role),
-      tool: all.map(({ role, toolName = "?" }) => (role === "toolResult" ? String(toolName) : "")),
-      tokens: all.map((_, number) => Math.round(scale * session.tokens(number))),
-    },
-    changes: run.changes.map((change) => rowOf(change, scale)),
-    policies,
-  };
+  const { format, length, unplayed } = session;
+  return { title, format, length, unplayed, contextWindow, prices, cache, ours: name, policies, ...record };
 }
 
 /** The finished page. */
-export async function reportHtml(data) {
-  const page = await readFile(PAGE, "utf8");
-  // A script element ends at the first `</`.
-  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
-  // A function: `$` in the data must not be read as a pattern of `replace`.
-  return page.replace('"{{data}}"', () => json);
-}
+export const reportHtml = (data) =>
+  pageWith(data).replace("<title>", `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n$&`);
 
 /** Refuses a place for a report, before the long work for it begins. */
 export async function checkPlace(path) {

@@ -1,0 +1,18 @@
+// The page that shows a record of calls, live or of a replay. `npm run build:report` makes it from report/.
+"use strict";
+
+const { readFileSync } = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
+const { join } = process.getBuiltinModule?.("node:path") ?? require("node:path");
+
+let page;
+
+/** The page with its data in it. */
+function pageWith(data) {
+  page ??= readFileSync(join(__dirname, "page.html"), "utf8");
+  // A script element ends at the first `</`.
+  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
+  // A function: `$` in the data must not be read as a pattern of `replace`.
+  return page.replace('"{{data}}"', () => json);
+}
+
+module.exports = { pageWith };
