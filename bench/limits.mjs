@@ -1,14 +1,13 @@
 // What limits cost: refusals, large results, small windows, photos and long pastes, each against a provider that counts,
 // caches and refuses. `npm run bench:limits [SESSION.jsonl…]`; without a session the stretches are of the example alone.
 
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import * as made from "../__test__/support/messages.mjs";
 import { REFUSALS } from "../__test__/support/refusals.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { countedRun, vocabularyOf } from "./local/counts.mjs";
 import { stretchOf } from "./local/stretches.mjs";
 
-const SOURCE = { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" };
 const START = Date.UTC(2026, 0, 1);
 const ZERO = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
 const percent = (part, whole) => `${Math.round((100 * part) / Math.max(1, whole))} %`;
@@ -56,27 +55,14 @@ function scribe() {
   };
   return {
     now: () => at,
-    user: (content, ms) => stamped({ role: "user", content }, ms),
-    says: (text, usage = ZERO) =>
-      stamped({ role: "assistant", content: [{ type: "text", text }], ...SOURCE, usage, stopReason: "stop" }),
-    asks: (ids, usage = ZERO) =>
-      stamped({
-        role: "assistant",
-        content: ids.map((id) => ({ type: "toolCall", id, name: "read", arguments: { path: `${id}.ts` } })),
-        ...SOURCE,
-        usage,
-        stopReason: "toolUse",
-      }),
-    result: (id, text) =>
-      stamped({
-        role: "toolResult",
-        toolCallId: id,
-        toolName: "read",
-        content: [{ type: "text", text }],
-        isError: false,
-      }),
-    fails: (errorMessage) =>
-      stamped({ role: "assistant", content: [], ...SOURCE, usage: ZERO, stopReason: "error", errorMessage }),
+    user: (content, ms) => stamped(made.user(content), ms),
+    says: (text, usage = ZERO) => stamped(made.answer(text, { usage })),
+    asks(ids, usage = ZERO) {
+      const calls = ids.map((id) => made.call(id, { arguments: { path: `${id}.ts` } }));
+      return stamped(made.answer(calls, { usage, stopReason: "toolUse" }));
+    },
+    result: (id, text) => stamped(made.result(id, text)),
+    fails: (errorMessage) => stamped(made.answer([], { usage: ZERO, stopReason: "error", errorMessage })),
   };
 }
 
@@ -211,15 +197,7 @@ async function chats() {
   await chat("long pastes, a minute apart", 60_000, paste);
 }
 
-if (process.argv.includes("--help")) {
-  console.log(
-    readFileSync(new URL(import.meta.url), "utf8")
-      .split("\n", 2)
-      .join("\n"),
-  );
-} else {
-  await refusals();
-  await largeResults();
-  await stretches(process.argv.slice(2));
-  await chats();
-}
+await refusals();
+await largeResults();
+await stretches(process.argv.slice(2));
+await chats();

@@ -4,23 +4,15 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { PAGES, withFigures } from "../__test__/support/figures.mjs";
 
-function printed(command) {
-  const cwd = new URL("..", import.meta.url);
-  return execFileSync(process.execPath, ["bin/pi-strata.js", ...command.split(" ")], {
-    cwd,
-    encoding: "utf8",
-  });
-}
-
-/** What the commands shown before them print about the schedule and the bill, put into a page. */
+/** A page with what the command that it names prints about the schedule. */
 function withOutputs(page) {
   const [, explain] = /`pi-strata (explain \S+ --call \d+)`/.exec(page) ?? [];
   if (explain === undefined) return page;
-  const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed(explain.replace(" ", " examples/")));
-  const bill = printed("cache examples/session.jsonl").trimEnd();
-  return page
-    .replace(/^schedule .*?(?=\n^`{3}$)/ms, () => schedule)
-    .replace(/^session {2,}.*?(?=\n^`{3}$)/ms, () => bill);
+  const command = ["bin/pi-strata.js", ...explain.replace(" ", " examples/").split(" ")];
+  const cwd = new URL("..", import.meta.url);
+  const printed = execFileSync(process.execPath, command, { cwd, encoding: "utf8" });
+  const [schedule] = /^schedule .*?(?=\n\n)/ms.exec(printed);
+  return page.replace(/^schedule .*?(?=\n^`{3}$)/ms, () => schedule);
 }
 
 for (const name of PAGES) {

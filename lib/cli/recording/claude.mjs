@@ -12,6 +12,7 @@ import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 const REDACTED = "[Reasoning redacted]";
 /** Marks what Claude Code itself told the model. */
 const META_TYPE = "claude-code-meta";
+const NO_MESSAGE = "This line carries no message.";
 const STOP_REASONS = {
   tool_use: "toolUse",
   max_tokens: "length",
@@ -30,8 +31,26 @@ export const claude = {
     parent: line.parentUuid,
     isSide: line.isSidechain === true || typeof line.parent_tool_use_id === "string",
     timestamp: timeOf(line.timestamp),
-    ...contentOf(line),
   }),
+
+  forms: {
+    // A compaction begins a new root; the path goes on with what it compacted.
+    system: ({ subtype, compactMetadata, parentUuid, logicalParentUuid }) =>
+      subtype === "compact_boundary"
+        ? { boundary: compactMetadata ?? {}, parent: parentUuid ?? logicalParentUuid }
+        : {},
+    attachment: ({ attachment }) =>
+      attachment?.type === "queued_command" ? { message: { content: attachment.prompt } } : {},
+    user({ message, parentUuid, isMeta, isCompactSummary }) {
+      if (!isObject(message)) return { problem: NO_MESSAGE };
+      if (isCompactSummary === true) return { message, isSummary: true, parent: parentUuid ?? undefined };
+      return { message, isMeta };
+    },
+    assistant({ message, requestId, isApiErrorMessage }) {
+      if (!isObject(message)) return { problem: NO_MESSAGE };
+      return { message, response: message.id ?? requestId ?? message, hasFailed: isApiErrorMessage };
+    },
+  },
 
   recordingOf(entries) {
     const known = new Set();
@@ -48,21 +67,6 @@ export const claude = {
     });
   },
 };
-
-/** A message of the user's side, a part of a response, or a compaction's summary or boundary; nothing; or the problem with it. */
-function contentOf({ type, message, parentUuid, attachment, ...line }) {
-  // A compaction begins a new root; the path goes on with what it compacted.
-  if (type === "system" && line.subtype === "compact_boundary")
-    return { boundary: line.compactMetadata ?? {}, parent: parentUuid ?? line.logicalParentUuid };
-  if (type === "attachment" && attachment?.type === "queued_command")
-    return { message: { content: attachment.prompt } };
-  if (type !== "user" && type !== "assistant") return {};
-  if (!isObject(message)) return { problem: "This line carries no message." };
-  if (type === "assistant")
-    return { message, response: message.id ?? line.requestId ?? message, hasFailed: line.isApiErrorMessage };
-  if (line.isCompactSummary === true) return { message, isSummary: true, parent: parentUuid ?? undefined };
-  return { message, isMeta: line.isMeta };
-}
 
 const responsesIn = (lines) => new Set(lines.flatMap(({ response }) => response ?? []));
 

@@ -4,7 +4,7 @@
 import { Shapes } from "../../shapes/index.js";
 import { claude } from "./claude.mjs";
 import { pi } from "./pi.mjs";
-import { isObject, Recording } from "./recording.mjs";
+import { isObject, Recording, timeOf } from "./recording.mjs";
 
 /** UTF-16 units. A longer line is no message: the longest string of JavaScript is not much longer. */
 const LONGEST_LINE = 256 * 1024 * 1024;
@@ -14,6 +14,7 @@ const bare = {
   isLine: ({ role }) => typeof role === "string",
   entryOf: (message) =>
     bare.isLine(message) ? { message } : { problem: "This is not a message: it has no role." },
+  forms: {},
   recordingOf(entries) {
     const messages = new Shapes().read(entries.flatMap(({ message }) => message ?? []));
     return new Recording(
@@ -24,8 +25,8 @@ const bare = {
 };
 
 /**
- * What each recorder writes. `isLine(line)` is true for a line that no other one writes. `entryOf(line)` returns an entry, or the
- * `problem` with the line, or both; `recordingOf(entries)` plays them.
+ * What each recorder writes. `isLine(line)` is true for a line that no other one writes. `entryOf(line)` returns an entry, and
+ * `forms` what an entry of each type adds to it, or the `problem` with it; `recordingOf(entries)` plays them.
  */
 const FORMATS = [pi, claude, bare];
 
@@ -46,9 +47,11 @@ export async function readLines(chunks) {
   if (array !== undefined) parse("array", array.text, array.number, found);
   const { objects, problems } = found;
   const formatOf = ({ object }) => FORMATS.find(({ isLine }) => isLine(object));
-  const { entryOf, recordingOf } = formatOf(objects.find(formatOf) ?? { object: {} }) ?? bare;
+  const { entryOf, forms, recordingOf } = formatOf(objects.find(formatOf) ?? { object: {} }) ?? bare;
   const entries = objects.map(({ object, line }) => {
-    const { problem, ...entry } = entryOf(object);
+    const { type, timestamp } = object;
+    const form = Object.hasOwn(forms, type) ? forms[type]({ ...object, timestamp: timeOf(timestamp) }) : {};
+    const { problem, ...entry } = { ...entryOf(object), ...form };
     if (problem !== undefined) problems.push({ line, message: problem });
     return entry;
   });

@@ -15,7 +15,34 @@ export const pi = {
   isLine: ({ type, kind, message, v }) =>
     type === "session" || (type === "message" && isObject(message)) || (kind === "header" && v !== undefined),
 
-  entryOf: (line) => ({ line, id: line.id, parent: line.parentId, ...contentOf(line) }),
+  entryOf: (line) => ({ line, id: line.id, parent: line.parentId }),
+
+  forms: {
+    message({ message, timestamp }) {
+      if (typeof message?.role !== "string")
+        return { problem: "This message entry carries no message with a role." };
+      return { message: currentShape(message, timestamp) };
+    },
+    custom_message({ customType, display = false, content, details, timestamp }) {
+      const said = { role: "custom", customType, display, content: content ?? [], details, timestamp };
+      return { message: present(said) };
+    },
+    branch_summary({ summary, fromId, timestamp }) {
+      if (typeof summary !== "string" || summary === "") return {};
+      return { message: present({ role: "branchSummary", summary, fromId, timestamp }) };
+    },
+    compaction({ summary, tokensBefore, timestamp, systemMessage, retainedTail, ...line }) {
+      if (typeof summary !== "string") return { problem: "This compaction carries no summary." };
+      const own = present({ role: "compactionSummary", summary, tokensBefore, timestamp });
+      const head = [systemMessage, own, retainedTail].flat().filter((each) => typeof each?.role === "string");
+      return { compaction: { head, firstId: line.firstKeptEntryId, firstLine: line.firstKeptEntryIndex } };
+    },
+    context_edit({ targetId: target, replacement }) {
+      if (typeof target !== "string" || replacement === undefined)
+        return { problem: "This context edit names no target or no replacement." };
+      return { target, replace: (edited) => replaced(edited, replacement) };
+    },
+  },
 
   recordingOf(entries) {
     const nodes = entries.filter(({ line }) => !isRecord(line) || isNode(line));
@@ -54,40 +81,6 @@ function leafOf(entries) {
     if (named !== undefined || !isRecord(line)) leaf = named;
   }
   return leaf;
-}
-
-/** The message, the edit or the compaction of an entry; nothing; or the problem with it. */
-function contentOf({ type, message, targetId: target, replacement, ...line }) {
-  const timestamp = timeOf(line.timestamp);
-  const { summary, customType, content, display = false, details } = line;
-  switch (type) {
-    case "message":
-      if (typeof message?.role !== "string")
-        return { problem: "This message entry carries no message with a role." };
-      return { message: currentShape(message, timestamp) };
-    case "custom_message":
-      return {
-        message: present({ role: "custom", customType, display, content: content ?? [], details, timestamp }),
-      };
-    case "branch_summary":
-      if (typeof summary !== "string" || summary === "") return {};
-      return { message: present({ role: "branchSummary", summary, fromId: line.fromId, timestamp }) };
-    case "compaction":
-      return compactionOf(line, timestamp);
-    case "context_edit":
-      if (typeof target !== "string" || replacement === undefined)
-        return { problem: "This context edit names no target or no replacement." };
-      return { target, replace: (edited) => replaced(edited, replacement) };
-    default:
-      return {};
-  }
-}
-
-function compactionOf({ summary, tokensBefore, systemMessage, retainedTail, ...line }, timestamp) {
-  if (typeof summary !== "string") return { problem: "This compaction carries no summary." };
-  const own = present({ role: "compactionSummary", summary, tokensBefore, timestamp });
-  const head = [systemMessage, own, retainedTail].flat().filter((each) => typeof each?.role === "string");
-  return { compaction: { head, firstId: line.firstKeptEntryId, firstLine: line.firstKeptEntryIndex } };
 }
 
 /** An old message as pi loads it: one role renamed, missing content filled in. */
