@@ -59,7 +59,9 @@ function createRecallTool(messages) {
       const all = Array.isArray(held) ? shapes.read(held) : [];
       const results = all.filter((message) => message?.role === "toolResult").reverse();
       const { found, handles } = await lookUp(results, query.handle, signal);
-      return found === undefined ? notFound(query.handle, results, handles, all) : answer(found, query);
+      const answer = found === undefined ? notFound(query.handle, results, handles, all) : read(found, query);
+      const { text, ...details } = answer;
+      return { content: [{ type: "text", text }], details };
     },
   };
 }
@@ -98,12 +100,11 @@ async function lookUp(results, wanted, signal) {
   return { handles };
 }
 
-function answer({ content, toolName }, { handle, offset, limit, parts }) {
+function read({ content, toolName }, { handle, offset, limit, parts }) {
   const whole = joinedText(content);
   const start = betweenPairs(whole, Math.min(offset, whole.length));
-  const { text, ...found } = parts.length > 0 ? search(whole, start, parts) : page(whole, start, limit);
-  const details = { found: true, handle, toolName, chars: whole.length, ...found };
-  return { content: [{ type: "text", text }], details };
+  const found = parts.length > 0 ? search(whole, start, parts) : page(whole, start, limit);
+  return { found: true, handle, toolName, chars: whole.length, ...found };
 }
 
 /** Up to `limit` units from `start` on. The page ends after a line if its second half holds the end of one. */
@@ -120,33 +121,25 @@ function page(whole, start, limit) {
 /** The matches from `start` on, each with its surroundings in the line. */
 function search(whole, start, parts) {
   const shown = [];
-  let chars = 0;
-  let match = nextMatch(whole, start, parts);
-  while (match !== undefined) {
-    const { hit, end, lineEnd } = match;
-    const line = whole.lastIndexOf("\n", hit - 1) + 1;
-    const from = betweenPairs(whole, Math.max(Math.min(line, hit), hit - AROUND_CHARS));
-    const to = betweenPairs(whole, Math.min(lineEnd, Math.min(end, hit + AROUND_CHARS) + AROUND_CHARS));
-    const excerpt = `@${from}: ${whole.slice(from, to)}`;
+  let [chars, next] = [0, null];
+  for (const { hit, excerpt } of matches(whole, start, parts)) {
     chars += excerpt.length;
-    if (shown.length === MAX_MATCHES || chars > MAX_PAGE_CHARS) break;
+    if (shown.length === MAX_MATCHES || chars > MAX_PAGE_CHARS) {
+      next = hit;
+      break;
+    }
     shown.push(excerpt);
-    match = nextMatch(whole, Math.max(to, hit + 1), parts);
   }
-  const next = match?.hit ?? null;
-  const more = next === null ? [] : [`[more matches; go on with offset ${next}]`];
-  const none = `[no match from character ${start} on; the text has ${whole.length} characters]`;
   const head = `[matches from character ${start} on; @N is an offset to read at]`;
-  return {
-    text: shown.length === 0 ? none : [head, ...shown, ...more].join("\n"),
-    next,
-    matches: shown.length,
-  };
+  const none = `[no match from character ${start} on; the text has ${whole.length} characters]`;
+  const more = next === null ? [] : [`[more matches; go on with offset ${next}]`];
+  const text = shown.length === 0 ? none : [head, ...shown, ...more].join("\n");
+  return { text, next, matches: shown.length };
 }
 
-/** The first place from `at` on where the parts follow each other in one line. */
-function nextMatch(whole, at, [first, ...others]) {
-  for (let hit = whole.indexOf(first, at); hit !== -1; ) {
+/** Yields the places from `start` on where the parts follow each other in one line. */
+function* matches(whole, start, [first, ...others]) {
+  for (let hit = whole.indexOf(first, start); hit !== -1; ) {
     const newline = whole.indexOf("\n", hit);
     const lineEnd = newline === -1 ? whole.length : newline;
     let end = hit + first.length;
@@ -154,11 +147,16 @@ function nextMatch(whole, at, [first, ...others]) {
       const found = end === -1 ? -1 : whole.slice(end, lineEnd).indexOf(part);
       end = found === -1 ? -1 : end + found + part.length;
     }
-    if (end !== -1) return { hit, end, lineEnd };
     // A later start in this line finds no more.
-    hit = whole.indexOf(first, lineEnd + 1);
+    let shownTo = lineEnd + 1;
+    if (end !== -1) {
+      const line = whole.lastIndexOf("\n", hit - 1) + 1;
+      const from = betweenPairs(whole, Math.max(Math.min(line, hit), hit - AROUND_CHARS));
+      shownTo = betweenPairs(whole, Math.min(lineEnd, Math.min(end, hit + AROUND_CHARS) + AROUND_CHARS));
+      yield { hit, excerpt: `@${from}: ${whole.slice(from, shownTo)}` };
+    }
+    hit = whole.indexOf(first, Math.max(shownTo, hit + 1));
   }
-  return undefined;
 }
 
 /** `at`, or one unit earlier if it splits a surrogate pair. */
@@ -168,9 +166,8 @@ function notFound(handle, results, handles, all) {
   const isCompacted = all.some((message) => message?.role === "compactionSummary");
   const named = results.flatMap(({ toolName, content }, i) => {
     const chars = joinedText(content).length;
-    return chars > MIN_NAMED_CHARS && toolName !== NAME
-      ? [`${handles[i]} (${toolName}, ${chars} characters)`]
-      : [];
+    const isNamed = chars > MIN_NAMED_CHARS && toolName !== NAME;
+    return isNamed ? [`${handles[i]} (${toolName}, ${chars} characters)`] : [];
   });
   const gone = isCompacted
     ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
@@ -180,7 +177,7 @@ function notFound(handle, results, handles, all) {
   const text =
     `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. ${gone}A handle has eight ` +
     `characters and stands at the end of the marker line of a shortened result. ${named.length === 0 ? none : newest}`;
-  return { content: [{ type: "text", text }], details: { found: false, handle } };
+  return { text, found: false, handle };
 }
 
 module.exports = { createRecallTool };
