@@ -54,7 +54,7 @@ test("the inspector sees each call of the conversation", async () => {
   const chat = createChat({ initialState, streamFn: answers(), emit: () => {}, inspector });
   for (const question of ["one", "two"]) await chat.ask(question);
   const { calls } = await (await fetch(new URL("state", await inspector.open()))).json();
-  assert.deepEqual(fieldsOf(calls, "window", "messagesBefore"), [
+  assert.deepEqual(fieldsOf(calls, "contextWindow", "messagesBefore"), [
     [model.contextWindow, 1],
     [model.contextWindow, 3],
   ]);

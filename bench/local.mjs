@@ -13,9 +13,9 @@ import { textTable } from "../lib/cli/terminal.mjs";
 import { loadEncoding } from "../lib/tokens/index.js";
 import { ARMS } from "./local/arms.mjs";
 import { countedRun, vocabularyOf } from "./local/counts.mjs";
-import { linePlot } from "./local/picture.mjs";
 import { secondsRun } from "./local/seconds.mjs";
 import { stretchOf } from "./local/stretches.mjs";
+import { linePlot } from "./plot.mjs";
 import { EXAMPLE, save } from "./shared.mjs";
 
 /** The tokens of open models are not OpenAI's: this vocabulary is another one than the hook's, and is built in. */
@@ -85,7 +85,7 @@ function saveRuns(results) {
     .filter((run) => run.window === window)
     .map(({ arm, perCall }) => ({ label: arm, values: perCall }));
   const title = `Tokens evaluated, added up over the calls, window ${window}`;
-  save("local.svg", linePlot({ title, lines }));
+  save("local.svg", linePlot({ title, xLabel: "calls", yLabel: "tokens", lines }));
   save(
     "local.json",
     results.map(({ perCall, ...run }) => run),

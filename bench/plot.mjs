@@ -1,14 +1,18 @@
-// A scatter plot as SVG, readable on a light and on a dark page.
+// Plots as SVG, readable on a light and on a dark page: dots in a plane, and lines over calls.
 
 const WIDTH = 900;
 const HEIGHT = 420;
 const MARGIN = { left: 70, right: 270, top: 50, bottom: 56 };
-/** Distance between two lines of the legend. */
+const RIGHT = WIDTH - MARGIN.right;
+const BOTTOM = HEIGHT - MARGIN.bottom;
+/** Distance between two lines of the legend, and the least between two labels at the ends of lines. */
 const LEGEND_LINE = 22;
+const LABEL_LINE = 16;
 const TICKS = 5;
+const COLOURS = ["#888888", "#b07aa1", "#e15759", "#f28e2b", "#76b7b2", "#59a14f", "#4e79a7", "#2f6f9f"];
 const STYLE = `text{font:13px system-ui,sans-serif;fill:#57606a}.title{font-size:16px;font-weight:600}
 .grid{stroke:#8c959f;stroke-opacity:.35}.policy{fill:#0072b2}.setting{fill:none;stroke:#d55e00;stroke-width:2}
-.number{fill:#fff;font-size:11px;text-anchor:middle}
+.number{fill:#fff;font-size:11px;text-anchor:middle}polyline{fill:none;stroke-width:2}
 @media (prefers-color-scheme:dark){text{fill:#b1bac4}.policy{fill:#1f7fb8}}`;
 
 /**
@@ -18,27 +22,50 @@ const STYLE = `text{font:13px system-ui,sans-serif;fill:#57606a}.title{font-size
 export function scatterPlot({ title, xLabel, yLabel, points, rings }) {
   const x = scale(
     points.map((point) => point.x),
-    MARGIN.left,
-    WIDTH - MARGIN.right,
+    [MARGIN.left, RIGHT],
   );
   const y = scale(
     points.map((point) => point.y),
-    HEIGHT - MARGIN.bottom,
-    MARGIN.top,
+    [BOTTOM, MARGIN.top],
   );
-  const middle = (MARGIN.left + WIDTH - MARGIN.right) / 2;
+  const marks = points.map((point, i) => mark(point, i + 1, x.at(point.x), y.at(point.y)));
+  return plot({ title, xLabel, yLabel, x, y }, [...marks, ...legend(points, rings)]);
+}
+
+/** `lines` are `{ label, values }`, a value per call. Each has its label at its end. */
+export function linePlot({ title, xLabel, yLabel, lines }) {
+  const calls = Math.max(...lines.map(({ values }) => values.length));
+  const x = scale([1, calls], [MARGIN.left, RIGHT]);
+  const y = scale([0, ...lines.flatMap(({ values }) => values)], [BOTTOM, MARGIN.top]);
+  let above = Number.NEGATIVE_INFINITY;
+  const drawn = lines
+    .map(({ label, values }, i) => ({ label, values, colour: COLOURS[i % COLOURS.length] }))
+    .toSorted((a, b) => b.values.at(-1) - a.values.at(-1))
+    .flatMap(({ label, values, colour }) => {
+      const places = values.map((value, call) => `${round(x.at(call + 1))},${round(y.at(value))}`);
+      above = Math.max(above + LABEL_LINE, y.at(values.at(-1)));
+      return [
+        `<polyline points="${places.join(" ")}" stroke="${colour}"/>`,
+        text(x.at(values.length) + 8, above + 4, label, `style="fill:${colour}"`),
+      ];
+    });
+  return plot({ title, xLabel, yLabel, x, y }, drawn);
+}
+
+/** A frame with ticks and labels around what is drawn. */
+function plot({ title, xLabel, yLabel, x, y }, drawn) {
+  const yPlace = `text-anchor="middle" transform="translate(18 ${HEIGHT / 2}) rotate(-90)"`;
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escaped(title)}">`,
     `<style>${STYLE}</style>`,
     text(MARGIN.left, 26, title, 'class="title"'),
-    ...x.ticks.map((tick) => line(x.at(tick), MARGIN.top, x.at(tick), HEIGHT - MARGIN.bottom)),
-    ...x.ticks.map((tick) => text(x.at(tick), HEIGHT - MARGIN.bottom + 20, tick, 'text-anchor="middle"')),
-    ...y.ticks.map((tick) => line(MARGIN.left, y.at(tick), WIDTH - MARGIN.right, y.at(tick))),
+    ...x.ticks.map((tick) => line(x.at(tick), MARGIN.top, x.at(tick), BOTTOM)),
+    ...x.ticks.map((tick) => text(x.at(tick), BOTTOM + 20, tick, 'text-anchor="middle"')),
+    ...y.ticks.map((tick) => line(MARGIN.left, y.at(tick), RIGHT, y.at(tick))),
     ...y.ticks.map((tick) => text(MARGIN.left - 8, y.at(tick) + 4, tick, 'text-anchor="end"')),
-    text(middle, HEIGHT - 12, xLabel, 'text-anchor="middle"'),
-    text(0, 0, yLabel, `text-anchor="middle" transform="translate(18 ${HEIGHT / 2}) rotate(-90)"`),
-    ...points.map((point, i) => mark(point, i + 1, x.at(point.x), y.at(point.y))),
-    ...legend(points, rings),
+    text((MARGIN.left + RIGHT) / 2, HEIGHT - 12, xLabel, 'text-anchor="middle"'),
+    text(0, 0, yLabel, yPlace),
+    ...drawn,
     "</svg>",
   ].join("\n")}\n`;
 }
@@ -50,24 +77,18 @@ function mark({ label, kind }, number, x, y) {
   return `<circle class="policy" ${at} r="10">${title}</circle>${text(x, y + 4, number, 'class="number"')}`;
 }
 
-function legend(points, ringName) {
-  const left = WIDTH - MARGIN.right + 34;
+function legend(points, rings) {
+  const left = RIGHT + 34;
   const policies = points.filter(({ kind }) => kind === "policy");
-  const lines = policies.flatMap((point, i) => {
+  const named = policies.length < points.length ? [...policies, { label: rings, kind: "setting" }] : policies;
+  return named.flatMap((point, i) => {
     const y = MARGIN.top + 10 + i * LEGEND_LINE;
     return [mark(point, i + 1, left, y), text(left + 18, y + 4, point.label, "")];
   });
-  if (policies.length === points.length) return lines;
-  const y = MARGIN.top + 10 + policies.length * LEGEND_LINE;
-  return [
-    ...lines,
-    mark({ label: ringName, kind: "setting" }, 0, left, y),
-    text(left + 18, y + 4, ringName, ""),
-  ];
 }
 
 /** Maps round numbers around `values` to pixels. */
-function scale(values, from, to) {
+function scale(values, [from, to]) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const step = roundStep((high - low || 1) / TICKS);
   const start = step * Math.floor(low / step);
