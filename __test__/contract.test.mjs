@@ -39,7 +39,7 @@ test("a number that stands for nothing is refused, never taken for something els
   const rows = new Batch();
   rows.add({ role: "user", content: "text" });
   const { numbers, strings } = rows;
-  const count = (changed) => native().countMessages(changed, strings)[0];
+  const count = (changed) => native().countMessages({ numbers: changed, strings })[0];
   assert.equal(count(numbers), 1);
   const roleAt = 1;
   const blockAt = numbers.length - 1;

@@ -45,7 +45,6 @@
 //! assert_eq!(decision.plan.before.cl100k - decision.plan.after.cl100k, edit.tokens_saved);
 //! ```
 
-pub mod cancel;
 pub mod context;
 pub mod contract;
 mod fault;

@@ -136,9 +136,8 @@ function amidCollection(seed, work) {
 
 /** Whatever else can be asked fails with a plain error, and then works. */
 async function questionsAt(seed) {
-  const read = new Batch();
-  for (const message of conversation(seed, { length: 4 })) read.add(message);
-  const batch = [read.numbers, read.strings];
+  const batch = new Batch();
+  for (const message of conversation(seed, { length: 4 })) batch.add(message);
   const texts = { role: "user", content: "text" };
   const questions = [
     () => strata.countTokens("text"),
@@ -154,9 +153,8 @@ async function questionsAt(seed) {
     () => guard.guardContext(conversation(seed, { length: 9 }), { contextWindow: 300, reserveTokens: 0 }),
     () => guard.estimateContextTokens([texts]),
     () => binding.callSubject("bash", '{"command":"ls"}'),
-    () => binding.handles(...batch),
-    () => binding.countMessagesAsync(...batch),
-    () => new binding.CancelFlag().cancel(),
+    () => binding.handles(batch),
+    () => binding.countMessagesAsync(batch),
     amidCollection(seed, () => strata.countTokens("text")),
   ];
   for (const question of questions) await atEveryStep(question, assertPlainError);

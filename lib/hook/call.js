@@ -1,12 +1,8 @@
 // One call of a hook: whether it was cancelled, and how long it held the main thread. It leaves the host's signal as it was.
 "use strict";
 
-const { native } = require("../native/native.js");
-
 class Call {
   isCancelled = false;
-  /** Stops the native work of this call when it is cancelled; undefined where nobody can cancel it. */
-  flag;
   #signal;
   #start = performance.now();
   #awayMs = 0;
@@ -16,7 +12,6 @@ class Call {
   });
   #cancel = () => {
     this.isCancelled = true;
-    this.flag?.cancel();
     this.#giveUp();
   };
 
@@ -24,9 +19,13 @@ class Call {
   obey(signal) {
     this.isCancelled = signal?.aborted === true;
     if (this.isCancelled || typeof signal?.addEventListener !== "function") return;
-    this.flag = new (native().CancelFlag)();
     this.#signal = signal;
     signal.addEventListener("abort", this.#cancel, { once: true });
+  }
+
+  /** Throws `ERR_CANCELLED` if the call was cancelled. */
+  check() {
+    if (this.isCancelled) throw Object.assign(new Error("the call was cancelled"), { code: "ERR_CANCELLED" });
   }
 
   /**
@@ -38,11 +37,12 @@ class Call {
     return Promise.race([work.then(settle, settle), this.#cancelled]);
   }
 
-  /** Waits for work that is done elsewhere. */
+  /** Waits for what `work` begins elsewhere, unless the call was cancelled. */
   async away(work) {
+    this.check();
     const left = performance.now();
     try {
-      return await work;
+      return await work();
     } finally {
       this.#awayMs += performance.now() - left;
     }

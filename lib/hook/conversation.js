@@ -93,14 +93,13 @@ class Conversation {
     const fresh = list.slice(change.kept).filter((_, i) => change.positions[i] < 0);
     const { values, batch } = await this.#read(fresh, call);
     const { kept, positions } = change;
-    const { numbers, strings } = batch;
-    const answer = await call.away(this.#native.plan(kept, positions, numbers, strings, terms, call.flag));
+    const answer = await call.away(() => this.#native.plan(kept, positions, batch, terms));
     renew(this.#list, change, fresh);
     renew(this.#values, change, values);
     if (call.isCancelled) {
       this.#native.withdraw();
       this.#last = { plan: this.#last.plan };
-      throw Object.assign(new Error("the call was cancelled"), { code: "ERR_CANCELLED" });
+      call.check();
     }
     return readPlan(answer, this.#last.plan.edits);
   }
@@ -157,8 +156,7 @@ class Conversation {
     let batch = new Batch();
     for (const [i, message] of fresh.entries()) {
       if (batch.length === BATCH_MESSAGES || batch.units >= BATCH_UNITS) {
-        const { numbers, strings } = batch;
-        await call.away(this.#native.readAhead(i - batch.length, numbers, strings, call.flag));
+        await call.away(() => this.#native.readAhead(i - batch.length, batch));
         batch = new Batch();
       }
       values.push(this.#describe(message, batch));

@@ -51,7 +51,7 @@ function sizesOf(list, offThread, encoding, byLength) {
   const { countMessages, countMessagesAsync } = native();
   const batch = new Batch();
   for (const message of list) batch.add(message);
-  return (offThread ? countMessagesAsync : countMessages)(batch.numbers, batch.strings, encoding, byLength);
+  return (offThread ? countMessagesAsync : countMessages)(batch, encoding, byLength);
 }
 
 /** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */

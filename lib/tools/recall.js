@@ -92,7 +92,7 @@ async function lookUp(results, wanted, signal) {
     const batch = new Batch();
     const from = handles.length;
     for (let at = from; at < results.length && batch.units < BATCH_UNITS; at += 1) batch.add(results[at]);
-    handles.push(...(await native().handles(batch.numbers, batch.strings)));
+    handles.push(...(await native().handles(batch)));
     const isWanted = (handle, i) => i >= from && (handle === wanted || results[i].toolCallId === wanted);
     const at = handles.findIndex(isWanted);
     if (at !== -1) return { found: results[at] };

@@ -43,7 +43,7 @@ function ask(name, messages, api, question) {
   }
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
-  return JSON.parse(native()[question](batch.numbers, batch.strings, api));
+  return JSON.parse(native()[question](batch, api));
 }
 
 function mended(message, { blocks, isRewritten }) {

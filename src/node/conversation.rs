@@ -7,19 +7,18 @@
 use std::mem::{replace, take};
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Array, Float64ArraySlice, Int32ArraySlice};
+use napi::bindgen_prelude::Int32ArraySlice;
 use napi_derive::napi;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::blocking::{CancelFlag, Promise, blocking};
+use super::blocking::{Promise, blocking};
 use super::content_cache;
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use super::options::{CallTerms, Options};
-use super::read::Batch;
+use super::read::{Batch, Rows};
 use super::wire::{Answer, answer, edits_of, form_of};
-use crate::cancel::Cancel;
 use crate::context::decide::{self, Mode};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
@@ -95,18 +94,12 @@ impl Conversation {
 
     /// Reads new messages of the next call ahead, from position `from` of them on, on a worker thread.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn read_ahead(
-        &self,
-        from: u32,
-        numbers: Float64ArraySlice<'_>,
-        strings: Array<'_>,
-        flag: Option<&CancelFlag>,
-    ) -> Result<Promise<()>> {
+    pub fn read_ahead(&self, from: u32, rows: Rows<'_>) -> Result<Promise<()>> {
         guarded(|| {
-            let batch = Batch::take(&numbers, &strings)?;
+            let batch = Batch::take(&rows)?;
             let (options, state, from) = (self.options.clone(), self.state.clone(), from as usize);
-            Ok(blocking(flag, move |cancel| {
-                let read = facts_of(&batch, &options.rules, cancel)?;
+            Ok(blocking(move || {
+                let read = facts_of(&batch, &options.rules)?;
                 let ahead = &mut state.lock().ahead;
                 ahead.truncate(from);
                 ahead.extend(read);
@@ -115,7 +108,7 @@ impl Conversation {
         })
     }
 
-    /// Changes the list and plans over it, on a worker thread: both or, where it rejects with `ERR_CANCELLED`, neither. The
+    /// Changes the list and plans over it, on a worker thread: both or, where it rejects, neither. The
     /// first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
     /// ones crosses here. `terms` is the host's word on its model, as JSON (`options.rs`).
     #[napi(ts_return_type = "Promise<Answer>")]
@@ -123,19 +116,16 @@ impl Conversation {
         &self,
         kept: u32,
         positions: Int32ArraySlice<'_>,
-        numbers: Float64ArraySlice<'_>,
-        strings: Array<'_>,
+        rows: Rows<'_>,
         terms: String,
-        flag: Option<&CancelFlag>,
     ) -> Result<Promise<Answer>> {
         guarded(|| {
-            let (positions, batch) = (positions.to_vec(), Batch::take(&numbers, &strings)?);
+            let (positions, batch) = (positions.to_vec(), Batch::take(&rows)?);
             let (options, lessons, state) = (self.options.clone(), self.lessons.clone(), self.state.clone());
-            Ok(blocking(flag, move |cancel| {
+            Ok(blocking(move || {
                 let terms = CallTerms::read(&terms)?;
-                let read = facts_of(&batch, &options.rules, cancel)?;
+                let read = facts_of(&batch, &options.rules)?;
                 let mut state = state.lock();
-                cancel.check()?;
                 state.take_in(kept as usize, &positions, read)?;
                 let conversation = Arc::make_mut(&mut state.conversation);
                 let call = terms.over(&options);
@@ -170,7 +160,7 @@ impl Conversation {
     pub fn free(&self) -> Result<Promise<()>> {
         guarded(|| {
             let freed = replace(&mut *self.state.lock(), State::new(self.options.schedule));
-            Ok(blocking(None, move |_| {
+            Ok(blocking(move || {
                 drop(freed);
                 Ok(())
             }))
@@ -261,11 +251,7 @@ fn each_form(edits: &[Edit]) -> impl Iterator<Item = (usize, &Action, u32)> {
 }
 
 /// The facts of what was handed in; equal content that was measured under equal rules is looked up.
-fn facts_of(batch: &Batch, rules: &Rules, cancel: &Cancel) -> Result<Vec<Arc<Message>>> {
-    let rules_hash = content_cache::hash_of(rules);
-    let facts = batch.messages()?.into_iter().map(|message| {
-        cancel.check()?;
-        Ok(content_cache::facts_of(&message, rules, rules_hash))
-    });
-    facts.collect()
+fn facts_of(batch: &Batch, rules: &Rules) -> Result<Vec<Arc<Message>>> {
+    let hash = content_cache::hash_of(rules);
+    Ok(batch.messages()?.iter().map(|message| content_cache::facts_of(message, rules, hash)).collect())
 }

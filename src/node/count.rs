@@ -1,14 +1,13 @@
 //! Counts strings and messages for JavaScript, on its thread or on a worker thread.
 
 use napi::JsString;
-use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 
 use super::blocking::{Numbers, Promise, blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
-use super::read::{Batch, units};
+use super::read::{Batch, Rows, units};
 use crate::context::facts::measure::{Counting, Rules, count};
 
 /// Counts the tokens of a string. `encoding` is an encoding's number; cl100k_base by default.
@@ -19,26 +18,20 @@ pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
 
 /// Counts the tokens of each message that `lib/hook/snapshot.js` describes. `by_length` estimates them by length.
 #[napi(ts_return_type = "Float64Array")]
-pub fn count_messages(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
-    encoding: Option<f64>,
-    by_length: Option<bool>,
-) -> Result<Numbers> {
-    guarded(|| tokens_of(&Batch::take(&numbers, &strings)?, encoding, by_length))
+pub fn count_messages(rows: Rows<'_>, encoding: Option<f64>, by_length: Option<bool>) -> Result<Numbers> {
+    guarded(|| tokens_of(&Batch::take(&rows)?, encoding, by_length))
 }
 
 /// `countMessages` off the main thread.
 #[napi(ts_return_type = "Promise<Float64Array>")]
 pub fn count_messages_async(
-    numbers: Float64ArraySlice<'_>,
-    strings: Array<'_>,
+    rows: Rows<'_>,
     encoding: Option<f64>,
     by_length: Option<bool>,
 ) -> Result<Promise<Numbers>> {
     guarded(|| {
-        let batch = Batch::take(&numbers, &strings)?;
-        Ok(blocking(None, move |_| tokens_of(&batch, encoding, by_length)))
+        let batch = Batch::take(&rows)?;
+        Ok(blocking(move || tokens_of(&batch, encoding, by_length)))
     })
 }
 

@@ -3,8 +3,6 @@
 use napi::bindgen_prelude::JsError;
 use napi::{Error, Status};
 
-use crate::cancel::Cancelled;
-
 /// The return value of an exported function.
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
@@ -24,12 +22,6 @@ impl Failure {
     /// Invalid input.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self { code: "ERR_INVALID_INPUT", message: message.into() }
-    }
-}
-
-impl From<Cancelled> for Failure {
-    fn from(_: Cancelled) -> Self {
-        Self { code: "ERR_CANCELLED", message: "the work was cancelled".into() }
     }
 }
 

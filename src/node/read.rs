@@ -8,6 +8,7 @@ use std::ops::Range;
 use bytemuck::cast_slice;
 use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi::{JsString, JsValue, sys};
+use napi_derive::napi;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
@@ -27,6 +28,15 @@ const PROTECTED: usize = 2;
 /// Most units reserved before the strings are read.
 const MAX_RESERVED_UNITS: usize = 1 << 26;
 
+/// Descriptions of messages in JavaScript.
+#[napi(object, object_to_js = false)]
+pub struct Rows<'a> {
+    /// The UTF-16 code units of all strings, and the rows.
+    pub numbers: Float64ArraySlice<'a>,
+    /// The strings that the rows count off.
+    pub strings: Array<'a>,
+}
+
 /// Descriptions of messages.
 pub(super) struct Batch {
     numbers: Vec<f64>,
@@ -37,7 +47,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Copies everything out of JavaScript, on its thread.
-    pub(super) fn take(numbers: &Float64ArraySlice<'_>, strings: &Array<'_>) -> Result<Self> {
+    pub(super) fn take(Rows { numbers, strings }: &Rows<'_>) -> Result<Self> {
         let value = strings.value();
         let numbers = numbers.to_vec();
         let units = numbers.first().map_or(0, |&units| units as usize).min(MAX_RESERVED_UNITS);

@@ -1,21 +1,20 @@
 //! Checks and repairs transcripts by the providers' rules, for JavaScript. Answers are JSON.
 
-use napi::bindgen_prelude::{Array, Float64ArraySlice};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::failure::Result;
 use super::guarded::guarded;
-use super::read::Batch;
+use super::read::{Batch, Rows};
 use crate::context::facts::measure::{Raw, RawRole};
 use crate::context::request::validity::{Family, check, repair};
 
 /// Returns what a provider would refuse: the number of its family, and by position and number the rules that are `broken`. `api`
 /// is pi's name of the wire; by default that of the newest answer.
 #[napi]
-pub fn problems(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<String> {
+pub fn problems(rows: Rows<'_>, api: Option<String>) -> Result<String> {
     guarded(|| {
-        with_messages(&numbers, &strings, api, |messages, family| {
+        with_messages(&rows, api, |messages, family| {
             let problems = check(messages, family).into_iter();
             let broken: Vec<_> = problems.map(|problem| [problem.index, problem.rule as usize]).collect();
             json!({ "family": family as usize, "broken": broken })
@@ -26,17 +25,16 @@ pub fn problems(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<
 /// Returns the changes that repair a transcript by the same rules: `order`, the positions of all messages in their new
 /// order, and `mends`, the change of each message by its position.
 #[napi]
-pub fn mends(numbers: Float64ArraySlice<'_>, strings: Array<'_>, api: Option<String>) -> Result<String> {
-    guarded(|| with_messages(&numbers, &strings, api, |messages, family| json!(repair(messages, family))))
+pub fn mends(rows: Rows<'_>, api: Option<String>) -> Result<String> {
+    guarded(|| with_messages(&rows, api, |messages, family| json!(repair(messages, family))))
 }
 
 fn with_messages(
-    numbers: &Float64ArraySlice<'_>,
-    strings: &Array<'_>,
+    rows: &Rows<'_>,
     api: Option<String>,
     answer: impl FnOnce(&[Raw<'_>], Family) -> Value,
 ) -> Result<String> {
-    let batch = Batch::take(numbers, strings)?;
+    let batch = Batch::take(rows)?;
     let messages = batch.messages()?;
     let newest = || {
         messages.iter().rev().find_map(|message| match message.role {

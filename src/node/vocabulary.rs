@@ -27,7 +27,7 @@ pub fn load_vocabulary(
             Either::A(path) => Either::A(path),
             Either::B(bytes) => Either::B(bytes.to_vec()),
         };
-        Ok(blocking(None, move |_| {
+        Ok(blocking(move || {
             let bytes = match file {
                 Either::A(path) => read(&path)?,
                 Either::B(bytes) => bytes,
