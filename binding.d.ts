@@ -47,9 +47,6 @@ export interface Answer {
 /** Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON. */
 export declare function callSubject(tool: string, arguments: string): Array<string>
 
-/** Returns `true` if a text is Chinese, and nothing for a text without letters. */
-export declare function chinese(text: string): boolean | null
-
 /** Counts the tokens of each message that `lib/hook/snapshot.js` describes. `by_length` estimates them by length. */
 export declare function countMessages(rows: Rows, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Float64Array
 

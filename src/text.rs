@@ -66,24 +66,6 @@ pub fn lines(text: &[u16]) -> impl DoubleEndedIterator<Item = &[u16]> {
     text.split(|&unit| unit == NEWLINE)
 }
 
-/// Returns `true` if more than a tenth of the letters is Chinese: file names and code are Latin in every conversation.
-/// `None` without a letter.
-///
-/// ```
-/// use pi_strata::text::is_chinese;
-/// assert_eq!(is_chinese("请修复 src/parser/mod.rs 的错误".chars()), Some(true));
-/// assert_eq!(is_chinese("42".chars()), None);
-/// ```
-#[must_use]
-pub fn is_chinese(text: impl Iterator<Item = char>) -> Option<bool> {
-    let (mut chinese, mut letters) = (0usize, 0usize);
-    for character in text.filter(|character| character.is_alphabetic()) {
-        chinese += usize::from(matches!(character, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}'));
-        letters += 1;
-    }
-    (letters > 0).then_some(chinese * 10 > letters)
-}
-
 /// True when `text` holds nothing but white space; providers reject such a block.
 #[must_use]
 pub fn is_blank(text: &[u16]) -> bool {

@@ -27,14 +27,14 @@ class Conversations {
   /**
    * Finds the `conversation` that `list` continues: `shared` is what both begin with, and `cuts` counts how many times in a row its
    * beginning was cut. Returns an empty object where the list begins a new conversation. `isFork` says that the list leaves an
-   * answer or the beginning behind: then the caller forks, for both may go on. The list has this `encoding` and `language`.
+   * answer or the beginning behind: then the caller forks, for both may go on. The list has this `encoding` and `language()`.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive();
     const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
-      const isAlike = (one) => one.encoding === encoding && one.language === language;
+      const isAlike = (one) => one.encoding === encoding && one.language === language();
       if (cut === undefined || !isAlike(cut)) return {};
       return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1 };
     }

@@ -68,7 +68,10 @@ class Hook {
     const terms = this.#terms();
     // The host pushes into the live array while this call waits. Holes become undefined.
     const list = [...messages];
-    const kind = { encoding: this.#encodingOf(list), language: languageOf(this.options.marker, list) };
+    const kind = {
+      encoding: this.#encodingOf(list),
+      language: () => languageOf(this.options.marker, list),
+    };
     const found = this.#conversations.find(list, kind);
     const known = found.conversation ?? this.#newConversation(kind);
     const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
@@ -93,7 +96,9 @@ class Hook {
   }
 
   /** A conversation that counts and writes markers so. */
-  #newConversation({ encoding, language }) {
+  #newConversation(kind) {
+    const { encoding } = kind;
+    const language = kind.language();
     const { Conversation: Native, Lessons } = native();
     const lessons = this.#lessons.get(encoding) ?? new Lessons();
     this.#lessons.set(encoding, lessons);

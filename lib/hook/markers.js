@@ -3,7 +3,6 @@
 "use strict";
 
 const { markers: MARKERS } = require("../contract.js");
-const { native } = require("../native/native.js");
 const rules = require("../options.js");
 const { answerOf } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
@@ -19,7 +18,13 @@ const LOOKED_AT_CHARS = 4000;
 function languageOf(marker, messages) {
   if (marker !== "auto") return marker === "en" ? "en" : "zh";
   const text = openingText(messages);
-  return (native().chinese(text) ?? true) ? "zh" : "en";
+  return (isChinese(text) ?? true) ? "zh" : "en";
+}
+
+/** True if more than a tenth of the letters is Chinese: names and code are Latin everywhere. Undefined without a letter. */
+function isChinese(text) {
+  const letters = text.replace(/\P{L}+/gu, "");
+  return letters === "" ? undefined : 10 * letters.replace(/\P{Script=Han}+/gu, "").length > letters.length;
 }
 
 function openingText(messages) {
@@ -97,4 +102,4 @@ function filled(parts, ...said) {
   return parts.map((part, i) => part + (said[i] ?? "")).join("");
 }
 
-module.exports = { checkedMarker, cutMarker, gapMarkers, keptLines, languageOf, markerLine };
+module.exports = { checkedMarker, cutMarker, gapMarkers, isChinese, keptLines, languageOf, markerLine };

@@ -2,6 +2,7 @@
 // Each replaced message leaves a short note, from which the digest is made again when one of them is deleted.
 "use strict";
 
+const { isChinese } = require("../hook/markers.js");
 const { native } = require("../native/native.js");
 const { callsIn, clip, readCall } = require("../shapes/text.js");
 
@@ -150,7 +151,8 @@ function quote(text) {
 /** Writes the digest as text. Skips parts without entries. */
 function render(digest, language) {
   const { counts, requests, tools, files, commands, errors, earlier } = digest;
-  const { titles, colon, comma, about, ...words } = WORDS[languageOf(language, [...requests, earlier])];
+  const told = isChinese([...requests, earlier].join("")) ? "zh" : "en";
+  const { titles, colon, comma, about, ...words } = WORDS[language === "auto" ? told : language];
   const inline = (items) => colon + items.join(comma);
   const onLines = (items) => [colon.trimEnd(), ...items].join("\n");
   const parts = [
@@ -163,15 +165,6 @@ function render(digest, language) {
   ];
   const said = parts.map(([join, items], n) => (items.length === 0 ? "" : `\n${titles[n]}${join(items)}`));
   return words.counts(counts) + said.join("");
-}
-
-/** More than a tenth of Chinese letters make a conversation Chinese: it can have many Latin names. */
-function languageOf(language, texts) {
-  if (language !== "auto") return language;
-  const text = texts.join("");
-  const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  const chinese = text.match(/\p{Script=Han}/gu)?.length ?? 0;
-  return chinese * 10 > letters ? "zh" : "en";
 }
 
 /** Returns the text of a summary: the summariser's words, or else the digest. */

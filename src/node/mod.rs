@@ -16,7 +16,6 @@ pub mod failure;
 #[cfg(all(debug_assertions, not(test)))]
 mod fault;
 mod guarded;
-pub mod language;
 pub mod options;
 mod read;
 pub mod recall;
