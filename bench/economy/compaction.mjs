@@ -2,7 +2,7 @@
 
 import { contextTokens, cutPoint } from "../../__test__/support/live/compaction.mjs";
 import counting from "../../lib/tools/count.js";
-import { identifiersIn, SCALE, textsOf } from "./versions.mjs";
+import { commonestNames, SCALE, textsOf } from "./versions.mjs";
 
 /** pi compacts above its window less this many tokens, and keeps the newest 20,000 (`DEFAULT_COMPACTION_SETTINGS`). */
 const RESERVE_TOKENS = 16_384;
@@ -79,17 +79,7 @@ function serialized(messages) {
 }
 
 function summaryOf(messages, timestamp) {
-  const counts = new Map();
-  for (const name of messages.flatMap(({ content }) => textsOf(content).flatMap(identifiersIn)))
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  const names = Array.from(counts).sort(([, a], [, b]) => b - a);
-  const kept = [];
-  let tokens = 0;
-  for (const [name] of names) {
-    tokens += counting.countTokens(`${name}\n`);
-    if (tokens > SUMMARY_TOKENS) break;
-    kept.push(name);
-  }
-  const summary = kept.join("\n");
+  const texts = messages.flatMap(({ content }) => textsOf(content));
+  const summary = commonestNames(texts, SUMMARY_TOKENS, counting.countTokens);
   return { role: "compactionSummary", summary, content: [{ type: "text", text: summary }], timestamp };
 }

@@ -70,21 +70,22 @@ function cents(dollars) {
   return Math.round(dollars * 1e6) / 1e6;
 }
 
-const HEADS = [
-  "policy",
-  "calls",
-  "$ prefix",
-  "$ breakpoint",
-  "$ re-reads",
-  "hits",
-  "peak",
-  "over",
-  "recall",
-  "tool recall",
-  "copied",
-  "user text",
-  "calls",
-  "blind edits",
+/** The columns of a table: head and cell. */
+const COLUMNS = [
+  ["policy", ({ policy }) => policy],
+  ["calls", ({ calls }) => whole(calls)],
+  ["$ prefix", ({ dollars }) => dollars.prefix.toFixed(2)],
+  ["$ breakpoint", ({ dollars }) => dollars.breakpoint.toFixed(2)],
+  ["$ re-reads", ({ dollarsWithRereads }) => dollarsWithRereads.toFixed(2)],
+  ["hits", ({ hitRate }) => percent(hitRate)],
+  ["peak", ({ peak }) => whole(peak)],
+  ["over", ({ overflows }) => whole(overflows)],
+  ["recall", ({ recall }) => percent(recall)],
+  ["tool recall", ({ toolRecall }) => percent(toolRecall)],
+  ["copied", ({ copied }) => percent(copied)],
+  ["user text", ({ userText }) => percent(userText)],
+  ["calls", ({ acts }) => percent(acts)],
+  ["blind edits", ({ blindEdits, edits }) => `${percent(blindEdits)} of ${whole(edits)}`],
 ];
 
 /** The meaning of the columns, under the tables. */
@@ -101,28 +102,11 @@ blind edits  edits that quote a line the model no longer saw`;
 /** The rows as one table per session. */
 export function compareTable(rows) {
   const sessions = [...new Set(rows.map(({ session }) => session))];
+  const heads = COLUMNS.map(([head]) => head);
   const tableOf = (name) => {
     const own = rows.filter(({ session }) => session === name);
-    return `${name}\n${textTable(HEADS, own.map(cells))}`;
+    const cells = own.map((row) => COLUMNS.map(([, cell]) => cell(row)));
+    return `${name}\n${textTable(heads, cells)}`;
   };
   return `${sessions.map(tableOf).join("\n\n")}\n\n${LEGEND}`;
-}
-
-function cells({ policy, calls, dollars, peak, overflows, edits, ...rates }) {
-  return [
-    policy,
-    whole(calls),
-    dollars.prefix.toFixed(2),
-    dollars.breakpoint.toFixed(2),
-    rates.dollarsWithRereads.toFixed(2),
-    percent(rates.hitRate),
-    whole(peak),
-    whole(overflows),
-    percent(rates.recall),
-    percent(rates.toolRecall),
-    percent(rates.copied),
-    percent(rates.userText),
-    percent(rates.acts),
-    `${percent(rates.blindEdits)} of ${whole(edits)}`,
-  ];
 }

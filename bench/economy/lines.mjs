@@ -14,7 +14,7 @@ const NEW = ["newText", "new_text", "newString", "new_string", "new_str", "Repla
 const SEARCHED = /^(?:<{7}|-{7}) SEARCH\s*$([\s\S]*?)^={7}\s*$([\s\S]*?)^(?:>{7}|\+{7}) REPLACE\s*$/gm;
 
 /** A line as edits quote it: without the number before it, trimmed. */
-export function bareLine(line) {
+function bareLine(line) {
   return line.replace(LINE_NUMBER, "").trim();
 }
 

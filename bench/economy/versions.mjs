@@ -47,6 +47,20 @@ export function identifiersIn(text) {
   return found.filter(({ length }) => length >= IDENTIFIER_MIN_CHARS && length <= IDENTIFIER_MAX_CHARS);
 }
 
+/** The names that are said most often in `texts`, as many as have at most `most` tokens together, a line each. */
+export function commonestNames(texts, most, tokensOf) {
+  const counts = new Map();
+  for (const name of texts.flatMap(identifiersIn)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const kept = [];
+  let left = most;
+  for (const [name] of Array.from(counts).sort(([, a], [, b]) => b - a)) {
+    left -= tokensOf(`${name}\n`);
+    if (left < 0) break;
+    kept.push(name);
+  }
+  return kept.join("\n");
+}
+
 export function textsOf(content) {
   if (typeof content === "string") return [content];
   if (!Array.isArray(content)) return [];

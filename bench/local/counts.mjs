@@ -1,7 +1,7 @@
 // Counts what a server with one slot and a prefix cache evaluates, as llama.cpp's does, by the vocabulary alone.
 
 import { getEncoding } from "../../lib/tokens/index.js";
-import { identifiersIn } from "../economy/versions.mjs";
+import { commonestNames, identifiersIn } from "../economy/versions.mjs";
 import { quantile } from "../shared.mjs";
 import { ARMS } from "./arms.mjs";
 import { chatOf, textOf } from "./stretches.mjs";
@@ -148,7 +148,8 @@ class CountingServer {
     this.#cached = [];
     this.evaluated += prompt + room;
     this.summaries += prompt + room;
-    return namesOf(text, room, this.#vocabulary);
+    // The names that were said most often: more than a summary of this length has.
+    return commonestNames([text], room, (line) => this.#vocabulary(line).length) || " ";
   }
 }
 
@@ -179,20 +180,6 @@ function commonPrefix(pieces, cached) {
     break;
   }
   return tokens;
-}
-
-/** A summary that has the names which were said most often: more than a summary of this length has. */
-function namesOf(text, room, vocabulary) {
-  const counts = new Map();
-  for (const name of identifiersIn(text)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  let left = room;
-  const kept = [];
-  for (const [name] of Array.from(counts).sort(([, a], [, b]) => b - a)) {
-    left -= vocabulary(`${name}\n`).length;
-    if (left < 0) break;
-    kept.push(name);
-  }
-  return kept.join("\n") || " ";
 }
 
 const names = new Map();

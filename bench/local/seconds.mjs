@@ -86,15 +86,8 @@ async function timed(arm, nth, stretch, { url, python, save, endMs }) {
       process.stderr.write(
         `\r${arm}, run ${nth}: call ${call} of ${stretch.calls}, ${server.seconds.toFixed(1)} s   `,
       );
-      save({
-        arm,
-        nth,
-        window,
-        call,
-        seconds: server.seconds,
-        evaluated: server.evaluated,
-        reused: server.reused,
-      });
+      const { seconds, evaluated, reused } = server;
+      save({ arm, nth, window, call, seconds, evaluated, reused });
     };
     const run = await playArm(arm, stretch, { window, server, onCall });
     if (run.refused >= stretch.calls)

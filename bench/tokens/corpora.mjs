@@ -4,22 +4,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { dice } from "../../__test__/support/transcripts.mjs";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 /** Characters a generated corpus grows to: js-tiktoken takes a fifth of a second for it. */
 const SIZE = 150_000;
 const SHORT = 34;
-
-/** Marsaglia's xorshift, 32 bits: the same numbers in every process. */
-function randomFrom(seed) {
-  let state = seed;
-  return (limit) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % limit;
-  };
-}
 
 function grow(add) {
   let text = "";
@@ -52,7 +42,7 @@ function sources() {
 }
 
 function generated() {
-  const random = randomFrom(0x2545f491);
+  const random = dice(0x2545f491);
   const pick = (from) => from[random(from.length)];
   const lines = (name) =>
     readFileSync(join(ROOT, "bench/texts", name), "utf8")
