@@ -26,7 +26,6 @@ class Adapter {
   #shapes = new Shapes(() => aiSdk);
   #origins = new Origins();
   #reporter;
-  #hasTold = false;
   /** Stand-ins that have their model, time and usage. */
   #told = new WeakSet();
 
@@ -57,8 +56,7 @@ class Adapter {
   #untouched(messages, odd) {
     const mark = `the role ${show(odd?.role)}`;
     const message = `a message has ${mark}, so the list is no ModelMessage[] of the AI SDK; it is sent as it came`;
-    if (!this.#hasTold) this.#reporter.warn({ type: "unknownShape", mark, message });
-    this.#hasTold = true;
+    if (this.#reporter.isFirst("unknownShape")) this.#reporter.warn({ type: "unknownShape", mark, message });
     return messages;
   }
 

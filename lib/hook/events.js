@@ -68,8 +68,8 @@ class Reporter {
     return event;
   }
 
-  /** True when this is to be told for the first time: it would be so at every call. */
-  #isFirst(what) {
+  /** Returns true the first time it is asked about something that would be told at every call. */
+  isFirst(what) {
     return this.#said.size < this.#said.add(what).size;
   }
 
@@ -79,7 +79,7 @@ class Reporter {
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
     const event = { type: "failed", code, message: FAILURES[code] };
     if (code !== "ERR_NATIVE_UNAVAILABLE") this.emit(event);
-    else if (this.#isFirst(code)) this.warn(event);
+    else if (this.isFirst(code)) this.warn(event);
     return event;
   }
 
@@ -93,7 +93,7 @@ class Reporter {
   failureOf(option) {
     return (cause) => {
       const message = `option ${option}: the function ${cause}; ${STANDS_IN[option]}`;
-      if (this.#isFirst(option)) this.emit({ type: "optionFailed", option, message });
+      if (this.isFirst(option)) this.emit({ type: "optionFailed", option, message });
     };
   }
 

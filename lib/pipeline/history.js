@@ -61,8 +61,6 @@ class StoredHistory {
   #database;
   #names;
   #reporter;
-  /** True once the host was told that calls and images are not stored. */
-  #isTold = false;
   /** Columns of a table, once read. */
   #columns = new Map();
 
@@ -97,8 +95,7 @@ class StoredHistory {
     const { extra, ...row } = toRow(message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
     if ((await this.#columnsOf("history")).has("extra")) values.extra = extra ?? null;
-    else if (extra !== undefined && !this.#isTold) {
-      this.#isTold = true;
+    else if (extra !== undefined && this.#reporter.isFirst("extra")) {
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
       this.#reporter.warn({ type: "extra_left_out", message: told });
     }

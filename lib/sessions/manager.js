@@ -206,9 +206,8 @@ function createSharedContextManager(given) {
 
 /** Returns a function that reports each unreadable row once. */
 function lostRows(reporter) {
-  const told = new Set();
   return ({ key, id, error }) => {
-    if (told.size === told.add(JSON.stringify([key, id])).size) return;
+    if (!reporter.isFirst(JSON.stringify([key, id]))) return;
     const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
     const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
     reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });

@@ -82,15 +82,8 @@ function toOpenAI(message, isLeading) {
 function restored(message) {
   const { original } = message;
   if (typeof original !== "object" || original === null) return undefined;
-  const fields = ({ role, content, blocks, toolCalls, toolCallId }) => [
-    role,
-    content,
-    blocks,
-    toolCalls,
-    toolCallId,
-  ];
-  const isUnchanged = isSame(fields(fromOpenAI(original)), fields(message));
-  return isUnchanged ? original : { ...original, ...toOpenAI(message, true) };
+  const made = toOpenAI(message, true);
+  return isSame(toOpenAI(fromOpenAI(original), true), made) ? original : { ...original, ...made };
 }
 
 /** False also for values nested too deeply to compare. */
