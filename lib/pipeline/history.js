@@ -4,15 +4,12 @@
 
 const { Reporter } = require("../hook/events.js");
 const { anything, checkOptions, count, handler, show } = require("../options.js");
-const { DatabaseError } = require("../sessions/database_errors.js");
 const { checkMessage } = require("../sessions/message.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
 const { isPlain, storable, written } = require("../shapes/text.js");
 
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
-/** Required columns. */
-const NEEDED = { history: ["id", "chat_id", "role", "text"], events: ["payload"] };
 /** Longest name of a chat, UTF-16 units: every database can index it. */
 const MAX_CHAT_ID_CHARS = 256;
 /** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
@@ -76,7 +73,7 @@ class StoredHistory {
     this.#checkCount("getHistory: limit", limit);
     const columns = await this.#columnsOf("history");
     const { run, cast } = this.#database;
-    const read = ["role", "text", "extra"].filter((name) => columns.has(name));
+    const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
     const rows = await run(
       `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${quoted(this.#names.history)}
        WHERE chat_id = ? ORDER BY id DESC LIMIT ?`,
@@ -92,14 +89,14 @@ class StoredHistory {
   }
 
   async append(chatId, message) {
-    const { extra, ...row } = toRow(message);
+    const { extra = null, ...row } = toRow(message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
-    if ((await this.#columnsOf("history")).has("extra")) values.extra = extra ?? null;
-    else if (extra !== undefined && this.#reporter.isFirst("extra")) {
+    const hasExtra = (await this.#columnsOf("history")).has("extra");
+    const [{ id }] = await this.#insert("history", { ...values, ...(hasExtra && { extra }) }, "RETURNING id");
+    if (extra !== null && !hasExtra && this.#reporter.isFirst("extra")) {
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
       this.#reporter.warn({ type: "extra_left_out", message: told });
     }
-    const [{ id }] = await this.#insert("history", values, "RETURNING id");
     return Number(id);
   }
 
@@ -108,9 +105,7 @@ class StoredHistory {
     const { run, events } = this.#database;
     await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
     const columns = await this.#columnsOf("events");
-    const type = ["event_type", "type"].find((name) => columns.has(name));
-    if (type === undefined)
-      throw new DatabaseError("FOREIGN", `${this.#names.events} has no column event_type`);
+    const type = ["event_type", "type"].find((name) => columns.has(name)) ?? "event_type";
     const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
     const isOfChat = columns.has("chat_id") && chatId !== undefined;
     if (isOfChat) values.chat_id = this.#chat("recordCompression", chatId);
@@ -135,16 +130,13 @@ class StoredHistory {
     return { created_at: timeLike(/int|real|num|double/i.test(column.type) ? Date.now() : "") };
   }
 
+  /** Returns the columns of a table by name; none for a missing table, which a host may create later. */
   async #columnsOf(part) {
-    const known = this.#columns.get(part);
-    if (known !== undefined) return known;
-    const name = this.#names[part];
-    const rows = await this.#database.run(...this.#database.columnsOf(name));
-    if (rows.length === 0) throw new DatabaseError("NO_TABLE", name);
+    if (this.#columns.has(part)) return this.#columns.get(part);
+    const { run, columnsOf } = this.#database;
+    const rows = await run(...columnsOf(this.#names[part]));
     const columns = new Map(rows.map((column) => [column.name, column]));
-    const missing = NEEDED[part].find((column) => !columns.has(column));
-    if (missing !== undefined) throw new DatabaseError("FOREIGN", `${name} has no column ${missing}`);
-    this.#columns.set(part, columns);
+    if (rows.length > 0) this.#columns.set(part, columns);
     return columns;
   }
 

@@ -1,4 +1,4 @@
-// Replaces messages of a session by a summary, and deletes messages.
+// The changes that replace messages of a session by a summary, and that delete messages.
 "use strict";
 
 const { noteOf, summaryText, withNotes, wordsOf } = require("./digest.js");
@@ -11,6 +11,7 @@ const ROOM = 2;
 const MIN_LET_GO = 2;
 
 const messagesOf = (rows) => rows.map(({ message }) => message);
+const idsOf = (rows) => rows.map(({ id }) => id);
 
 /**
  * Returns the rows that a compression replaces, oldest first. It keeps the first system message, the newest messages with their
@@ -41,62 +42,58 @@ function openCall(messages, starts, patience) {
 }
 
 /**
- * Replaces rows by a summary: the summariser's `answer`, or one by rules. Each row leaves a note. Returns undefined if there are no
- * rows.
+ * Returns the change that replaces rows by a summary: the summariser's `answer`, or one by rules. Each row leaves a note. Returns
+ * undefined if there are no rows.
  */
 function compress(session, options, rows = lettableRows(session, options), answer = "") {
   if (rows.length === 0) return undefined;
   const { state, messages } = session;
-  const notes = [];
-  for (const { id, position, message } of rows) {
-    if (id === state.summary) {
-      session.remove(id);
-      continue;
-    }
-    const note = noteOf(message);
-    notes.push(note);
-    session.put(-position, id, note);
-  }
+  const replaced = rows.filter(({ id }) => id !== state.summary);
+  const notes = replaced.map(({ position, id, message }) => ({
+    position: -position,
+    id,
+    message: noteOf(message),
+  }));
   const words = wordsOf(answer);
-  const digest = withNotes(state.digest, notes, words);
-  const summary = putSummary(session, rows.at(-1).position, summaryText(digest, words, options.language));
+  const digest = withNotes(state.digest, messagesOf(notes), words);
+  const summary = summaryRow(rows.at(-1).position, summaryText(digest, words, options.language));
   const compressions = (state.compressions ?? 0) + 1;
-  session.state = { ...state, compressions, digest, summary, revision: newId() };
-  return { before: messages.length, after: session.messages.length, by: words === "" ? "rules" : "ai" };
+  const after = messages.length - rows.length + 1;
+  return {
+    state: { ...state, compressions, digest, summary: summary.id, revision: newId() },
+    remove: idsOf(rows),
+    put: [...notes, summary],
+    result: { before: messages.length, after, by: words === "" ? "rules" : "ai" },
+  };
 }
 
-/** Writes a summary to a position and returns its id. */
-function putSummary(session, position, text) {
+function summaryRow(position, text) {
   const message = checkMessage({ role: "assistant", content: text });
-  session.put(position, message.id, message);
-  return message.id;
+  return { position, id: message.id, message };
 }
 
 /**
- * Deletes messages with their groups, and returns their ids. A summary that covers one of them is made again from the remaining
- * notes. Deleting the summary deletes the notes that it covers.
+ * Returns the change that deletes messages with their groups; its result are their ids. A summary that covers one of them is made
+ * again from the remaining notes. Deleting the summary deletes the notes that it covers.
  */
-function forget(session, wanted, language) {
-  const { summary, digest, ...state } = session.state;
-  const { notes } = session;
-  const rows = [...notes, ...session.rows];
+function forget({ state, rows: live, notes }, wanted, language) {
+  const rows = [...notes, ...live];
   const starts = groupStarts(messagesOf(rows));
   const groups = new Set(starts.filter((_, index) => wanted.has(rows[index].id)));
-  const deleted = rows.filter((_, index) => groups.has(starts[index])).map(({ id }) => id);
-  for (const id of deleted) session.remove(id);
-  const isGone = deleted.includes(summary);
-  if (isGone) for (const { id } of notes) session.remove(id);
-  const left = session.notes;
-  session.state = { ...state, revision: newId() };
-  if (!isGone && left.length === notes.length) Object.assign(session.state, { summary, digest });
-  else if (left.length > 0) {
-    const made = withNotes(undefined, messagesOf(left), "");
-    const at = rows.find(({ id }) => id === summary)?.position ?? Math.abs(left.at(-1).position);
-    session.remove(summary);
-    const id = putSummary(session, at, summaryText(made, "", language));
-    Object.assign(session.state, { summary: id, digest: made });
-  } else session.remove(summary);
-  return deleted;
+  const result = idsOf(rows.filter((_, index) => groups.has(starts[index])));
+  const gone = new Set(result);
+  const { summary, digest: _, ...rest } = { ...state, revision: newId() };
+  const isGone = gone.has(summary);
+  const left = isGone ? [] : notes.filter(({ id }) => !gone.has(id));
+  if (!isGone && left.length === notes.length)
+    return { state: { ...state, ...rest }, remove: result, result };
+  const old = live.filter(({ id }) => id === summary);
+  const remove = [...result, ...idsOf(isGone ? notes : old)];
+  if (left.length === 0) return { state: rest, remove, result };
+  const digest = withNotes(undefined, messagesOf(left), "");
+  const [{ position }] = [...old, { position: Math.abs(left.at(-1).position) }];
+  const made = summaryRow(position, summaryText(digest, "", language));
+  return { state: { ...rest, summary: made.id, digest }, remove, put: [made], result };
 }
 
 module.exports = { compress, forget, lettableRows };

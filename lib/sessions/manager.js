@@ -11,7 +11,7 @@ const { fromAgentMessage } = require("./conversation.js");
 const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
 const { PostgresPool } = require("./postgres.js");
-const { MemoryStore } = require("./store.js");
+const { MemoryStore, promptChange } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
 const { anything, atLeastOne, checkOptions, count, oneOf, positive, show } = rules;
@@ -42,13 +42,12 @@ const METHODS = {
     const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
     const isPrompted = ({ messages }) =>
       prompt === undefined || messages.some(({ role }) => role === "system");
-    const create = (session) => {
-      if (!isPrompted(session)) session.setPrompt(prompt);
-      return session;
-    };
+    const create = (session) => (isPrompted(session) ? undefined : promptChange(session, prompt));
     let session = yield this.store.find(key);
-    if (session === undefined || !isPrompted(session))
-      session = yield this.store.change(key, newState(sessionId), create);
+    while (session === undefined || !isPrompted(session)) {
+      yield this.store.change(key, newState(sessionId), create);
+      session = yield this.store.find(key);
+    }
     const read = () => this.store.find(key);
     const set = (fields) => this.finish(METHODS.setMetadata.call(this, sessionId, fields));
     return this.contextOf(sessionId, session, read, set);
@@ -77,15 +76,14 @@ const METHODS = {
   *setSystemPrompt(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
     const prompt = promptOf(systemPrompt);
-    yield this.store.change(key, newState(sessionId), (session) => session.setPrompt(prompt));
+    yield this.store.change(key, newState(sessionId), (session) => promptChange(session, prompt));
   },
 
   *setMetadata(sessionId, metadata = {}) {
     const key = keyOf(sessionId);
     const fields = fieldsOf(metadata);
-    yield this.store.change(key, newState(sessionId), (session) => {
-      session.state = { ...session.state, ...fields };
-    });
+    const set = ({ state }) => ({ state: { ...state, ...fields } });
+    yield this.store.change(key, newState(sessionId), set);
   },
 
   *deleteMessages(sessionId, ids) {

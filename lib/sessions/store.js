@@ -1,5 +1,5 @@
-// A session, the tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The
-// methods of the SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
+// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The methods of the
+// SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
 "use strict";
 
 const { written } = require("../shapes/text.js");
@@ -46,68 +46,20 @@ const now = () => new Date().toISOString();
 const PROMPT = 0;
 
 /**
- * A session: its state and its rows `{ position, id, message }`. The system prompt has position 0. A message that a compression
- * replaced leaves a note at its negated position.
+ * Returns a session: its state, the rows `{ position, id, message }` of its messages and those of its notes, oldest first. The
+ * system prompt has position 0. A message that a compression replaced leaves a note at its negated position.
  */
-class Session {
-  #live = new Map();
-  #notes = new Map();
-  /** Largest position in use. */
-  #last = PROMPT;
-  /** Rows that were put and `{ id }` of removed ones, since the session was read. */
-  changes = [];
-
-  constructor({ state, createdAt, updatedAt }, rows = []) {
-    this.state = state;
-    this.createdAt = createdAt;
-    this.updatedAt = updatedAt;
-    for (const { position, id, message } of rows) this.put(position, id, message);
-    this.changes = [];
-  }
-
-  /** Rows of the messages, oldest first. */
-  get rows() {
-    return inOrder(this.#live);
-  }
-
-  get messages() {
-    return this.rows.map(({ message }) => message);
-  }
-
-  /** Rows of the notes, oldest first. */
-  get notes() {
-    return inOrder(this.#notes);
-  }
-
-  /** Adds a message at the end. Returns the number of messages; 0 if its id is known, which changes nothing. */
-  add(message) {
-    const { id } = message;
-    if (this.#live.has(id) || this.#notes.has(id)) return 0;
-    this.put(positionOf(message, this.#live.size, this.#last), id, message);
-    return this.#live.size;
-  }
-
-  /** Writes a row; it replaces the row with the same id. */
-  put(position, id, message) {
-    const row = { position, id, message };
-    this.remove(id);
-    (position < 0 ? this.#notes : this.#live).set(id, row);
-    this.#last = Math.max(this.#last, Math.abs(position));
-    this.changes.push(row);
-  }
-
-  remove(id) {
-    if (this.#live.delete(id) || this.#notes.delete(id)) this.changes.push({ id });
-  }
-
-  setPrompt(message) {
-    const known = this.rows.find(({ position }) => position === PROMPT);
-    if (known !== undefined) this.remove(known.id);
-    this.put(PROMPT, message.id, message);
-  }
+function sessionOf({ state, createdAt, updatedAt }, rows, notes = []) {
+  const inOrder = (some) => some.sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
+  const messages = inOrder(rows).map(({ message }) => message);
+  return { state, createdAt, updatedAt, rows, messages, notes: inOrder(notes) };
 }
 
-const inOrder = (rows) => [...rows.values()].sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
+/** Returns the change that replaces the system prompt. A change is `{ state, remove, put, result }`, all optional: ids and rows. */
+function promptChange({ rows: [first] }, message) {
+  const remove = first?.position === PROMPT ? [first.id] : [];
+  return { remove, put: [{ position: PROMPT, id: message.id, message }] };
+}
 
 /** Returns the position of a new message: a system message that opens a session is its prompt. */
 const positionOf = ({ role }, messages, last) => (role === "system" && messages === 0 ? PROMPT : last + 1);
@@ -153,24 +105,25 @@ class SqlStore {
     const [{ messages, last, first, known }] = yield [SQL.size, [key, key, message.id, key]];
     if (known) return undefined;
     const position = positionOf(message, messages, Math.max(last, -first));
-    yield* this.#put(key, { position, id: message.id, message });
+    yield this.#put(key, { position, id: message.id, message });
     if (messages < max) return undefined;
     return change === undefined ? { isOver: true } : yield* this.change(key, undefined, change);
   }
 
   /**
-   * Calls and returns `change(session)`, and stores what it changed. Creates a missing session with `state`; without a state it
-   * returns undefined.
+   * Stores the change that `change(session)` returns, and returns its result. Creates a missing session with `state`; without a
+   * state it returns undefined.
    */
-  *change(key, state, change, withNotes = false) {
-    const rows = yield state === undefined
+  *change(key, given, change, withNotes = false) {
+    const rows = yield given === undefined
       ? [SQL.touch, [now(), key]]
-      : [SQL.open, [key, written(state), now(), now()]];
+      : [SQL.open, [key, written(given), now(), now()]];
     const session = yield* this.#session(rows, withNotes);
     if (session === undefined) return undefined;
-    const result = change(session);
-    for (const row of session.changes) yield* this.#put(key, row);
-    yield [SQL.save, [written(session.state), key]];
+    const { state, remove = [], put = [], result } = change(session) ?? {};
+    for (const id of remove) yield [SQL.remove, [key, id]];
+    for (const row of put) yield this.#put(key, row);
+    if (state !== undefined) yield [SQL.save, [written(state), key]];
     return result;
   }
 
@@ -179,10 +132,8 @@ class SqlStore {
     yield [SQL.clearMessages, [key]];
   }
 
-  /** Writes a row, or removes the row of an id. */
-  *#put(key, { position, id, message }) {
-    if (message === undefined) yield [SQL.remove, [key, id]];
-    else yield [SQL.put, [key, position, id, written(message)]];
+  #put(key, { position, id, message }) {
+    return [SQL.put, [key, position, id, written(message)]];
   }
 
   *#session([row], withNotes = false) {
@@ -193,7 +144,10 @@ class SqlStore {
       const message = this.#value(key, id, body, position < 0 ? "role" : "content");
       return message === undefined ? [] : [{ position, id, message }];
     });
-    return new Session(this.#fields(row), readable);
+    const [notes, live] = [true, false].map((isNote) =>
+      readable.filter(({ position }) => position < 0 === isNote),
+    );
+    return sessionOf(this.#fields(row), live, notes);
   }
 
   #fields({ session_id: key, state, created_at: createdAt, updated_at: updatedAt }) {
@@ -214,30 +168,33 @@ class SqlStore {
 }
 
 class MemoryStore {
+  /** Sessions by key, with their rows by id, the rows of their notes by id, and the largest position in use. */
   #sessions = new Map();
 
-  /** Returns a copy, as a database does. */
   find(key) {
     const session = this.#sessions.get(key);
-    return session && { ...session, rows: session.rows, messages: session.messages };
+    return session && sessionOf(session, [...session.rows.values()]);
   }
 
   list() {
-    return Array.from(this.#sessions.values(), (session) => ({
-      ...session,
-      messages: session.messages.length,
-    }));
+    return Array.from(this.#sessions.values(), (session) => ({ ...session, messages: session.rows.size }));
   }
 
   add(key, state, message, max, change) {
     const session = this.#open(key, state);
-    if (session.add(message) <= max) return undefined;
-    return change === undefined ? { isOver: true } : change(session);
+    const { rows, notes, last } = session;
+    if (rows.has(message.id) || notes.has(message.id)) return undefined;
+    const position = positionOf(message, rows.size, last);
+    this.#write(session, { put: [{ position, id: message.id, message }] });
+    if (rows.size <= max) return undefined;
+    return change === undefined ? { isOver: true } : this.change(key, undefined, change);
   }
 
   change(key, state, change) {
     const session = this.#open(key, state);
-    return session && change(session);
+    if (session === undefined) return undefined;
+    const { rows, notes } = session;
+    return this.#write(session, change(sessionOf(session, [...rows.values()], [...notes.values()])) ?? {});
   }
 
   clear(key) {
@@ -246,11 +203,22 @@ class MemoryStore {
 
   #open(key, state) {
     if (state !== undefined && !this.#sessions.has(key))
-      this.#sessions.set(key, new Session({ state, createdAt: now() }));
+      this.#sessions.set(key, { state, createdAt: now(), rows: new Map(), notes: new Map(), last: PROMPT });
     const session = this.#sessions.get(key);
-    if (session !== undefined) Object.assign(session, { updatedAt: now(), changes: [] });
+    if (session !== undefined) session.updatedAt = now();
     return session;
+  }
+
+  #write(session, { state = session.state, remove = [], put = [], result }) {
+    const { rows, notes } = session;
+    session.state = state;
+    for (const id of remove) rows.delete(id) || notes.delete(id);
+    for (const row of put) {
+      (row.position < 0 ? notes : rows).set(row.id, row);
+      session.last = Math.max(session.last, Math.abs(row.position));
+    }
+    return result;
   }
 }
 
-module.exports = { MemoryStore, SqlStore, checkTables, makeTables };
+module.exports = { MemoryStore, SqlStore, checkTables, makeTables, promptChange };
