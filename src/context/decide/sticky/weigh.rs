@@ -6,7 +6,7 @@ use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
-use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
+use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, THRESHOLD_TIMES};
 use crate::contract::CONTEXT_RATIO;
 
 /// What the ski rental goes by.
@@ -60,7 +60,7 @@ impl Fold {
         let is_set = self.limits.threshold() < CONTEXT_RATIO * self.limits.context_window;
         match verdict {
             Verdict::Carried => self.policy.economy / ECONOMY_PER_TIMES,
-            Verdict::OverThreshold if !is_set => 1.0,
+            Verdict::OverThreshold if !is_set => THRESHOLD_TIMES,
             _ => 0.0,
         }
     }
