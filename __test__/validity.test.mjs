@@ -67,6 +67,17 @@ test("a lone surrogate is replaced in texts, and takes calls with it", () => {
   assert.deepEqual(validate([user("😀")]), []);
 });
 
+test("a result that bears a mark of unsent messages is sent, as pi sends it", () => {
+  const marked = [spelled("u :a =a :b =b")].flatMap(([ask, call, result, ...rest]) => [
+    ask,
+    call,
+    { ...result, excludeFromContext: true, stopReason: "error" },
+    ...rest,
+  ]);
+  assert.deepEqual(validate(marked, GOOGLE), []);
+  assert.equal(repair(marked, GOOGLE), marked);
+});
+
 test("the newest assistant's api decides where none is named", () => {
   const messages = [user(), answer(":a|b"), result("a|b")];
   assert.deepEqual(fieldsOf(validate(messages), "rule"), ["call-id-pattern"]);

@@ -42,6 +42,13 @@ const NO_REFUSAL = { prompt: Number.NaN };
 const SENT = 1;
 const PROTECTED = 2;
 
+/** True of a message that pi never sends. */
+function isUnsent({ role, stopReason, excludeFromContext }) {
+  return role === "assistant"
+    ? UNSENT_STOP_REASONS.has(stopReason)
+    : role === "bashExecution" && excludeFromContext === true;
+}
+
 /** Rows of messages that cross the boundary together. */
 class Batch {
   #rows = [0];
@@ -57,7 +64,7 @@ class Batch {
    */
   add(message, marker, protects) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
-    const isSent = !UNSENT_STOP_REASONS.has(message.stopReason) && message.excludeFromContext !== true;
+    const isSent = !isUnsent(message);
     const flags = (isSent ? SENT : 0) | (protects?.(message) ? PROTECTED : 0);
     this.#rows.push(role, flags, number(message.timestamp));
     const countAt = this.#rows.push(0) - 1;
@@ -202,4 +209,4 @@ function protection(protect, failed) {
   };
 }
 
-module.exports = { Batch, TEXT_FIELDS, protection, json, joinedText, string };
+module.exports = { Batch, TEXT_FIELDS, isUnsent, protection, json, joinedText, string };

@@ -3,9 +3,8 @@
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
-const { joinedText, json } = require("../hook/snapshot.js");
+const { isUnsent, joinedText, json } = require("../hook/snapshot.js");
 const { checkMessages, show } = require("../options.js");
-const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { answeredId, callsIn, isResult, plainText, readCall } = require("./text.js");
 
 /** OpenAI's parts without a block of their own. They stay as they are. */
@@ -47,10 +46,6 @@ function toOpenAIMessages(messages) {
   }
   flush();
   return converted;
-}
-
-function isUnsent({ role, stopReason, excludeFromContext }) {
-  return excludeFromContext === true || (role === "assistant" && UNSENT_STOP_REASONS.has(stopReason));
 }
 
 /** Returns the parts that show a tool result's images in a user message. */
