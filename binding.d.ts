@@ -36,8 +36,10 @@ export declare class Lessons {
 
 /** The plan for a request, and its reasons. */
 export interface Answer {
-  /** Sizes, arithmetic and edits; not a number where there is none. */
-  numbers: Float64Array
+  /** Sizes and the schedule's arithmetic, as JSON; null stands for none, and for an infinite number. */
+  sizes: string
+  /** The edits. */
+  edits: Float64Array
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay. */
   texts: Array<string>
   /** The order in which the messages are sent, by index; empty where it is theirs. */

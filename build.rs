@@ -14,7 +14,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 12] = [
+const ENUMS: [(&str, &str); 10] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -22,8 +22,6 @@ const ENUMS: [(&str, &str); 12] = [
     ("reasons", "Reason"),
     ("keeps", "Keep"),
     ("verdicts", "Verdict"),
-    ("sizes", "SizeField"),
-    ("arithmetic", "ArithmeticField"),
     ("edit", "EditField"),
     ("families", "Family"),
     ("rules", "Rule"),

@@ -1,4 +1,4 @@
-// Reads the native side's answer by the names of the wire, and applies it: a new array in which unedited messages are
+// Reads the native side's answer, and applies it: a new array in which unedited messages are
 // the very objects that came in, and edited ones are copies.
 "use strict";
 
@@ -8,35 +8,29 @@ const {
   REASONS,
   VERDICTS,
   actions: ACTIONS,
-  arithmetic: ARITHMETIC,
   edit: EDIT,
   markers: MARKERS,
   positions,
-  sizes: SIZES,
 } = require("../contract.js");
 
 const AT = positions(EDIT);
-/** Numbers before the first edit. */
-const HEAD = SIZES.length + ARITHMETIC.length;
 /** Numbers of a range: a text block with head and tail of a cut, lines from and to with why they stay, or a message and zeros. */
 const RANGE_NUMBERS = 3;
 
 /**
- * Reads a plan: its sizes and the schedule's arithmetic by the names of the wire, and its edits, oldest message first. `last`
- * holds the edits of the plan before, to which the answer may refer.
+ * Reads a plan: its sizes, the schedule's arithmetic, and its edits, oldest message first. `last` holds the edits of the plan
+ * before, to which the answer may refer.
  */
-function readPlan({ numbers, texts, order }, last) {
-  const { isOver, ...sizes } = named(SIZES, numbers, 0);
-  const { verdict, cacheCold, ...arithmetic } = named(ARITHMETIC, numbers, SIZES.length);
+function readPlan({ sizes, edits, texts, order }, last) {
+  const { verdict, arithmetic, ...told } = JSON.parse(sizes, (_, value) => value ?? undefined);
   const isSticky = verdict !== undefined;
   return {
-    ...sizes,
-    isOver: isOver === 1,
+    ...told,
     schedule: isSticky ? "sticky" : "everyCall",
     /** Why the schedule moves or waits. */
     reason: isSticky ? VERDICTS[verdict] : "recomputed at every call",
-    arithmetic: { ...arithmetic, cacheCold: cacheCold === 1 },
-    edits: readEdits(numbers, texts, last),
+    arithmetic: { paybackCalls: Number.POSITIVE_INFINITY, ...arithmetic },
+    edits: readEdits(edits, texts, last),
     order,
   };
 }
@@ -66,16 +60,10 @@ const DROPPED = Symbol("dropped");
 /** True of an edit that changes no message itself: it leaves messages out, or moves one. */
 const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
 
-/** Numbers from `from` on, by their names; undefined where there is none. */
-function named(names, numbers, from) {
-  const numberAt = (at) => (Number.isNaN(numbers[at]) ? undefined : numbers[at]);
-  return Object.fromEntries(names.map((name, i) => [name, numberAt(from + i)]));
-}
-
 function readEdits(numbers, texts, last) {
   const told = texts.values();
   const edits = [];
-  for (let at = HEAD; at < numbers.length; ) {
+  for (let at = 0; at < numbers.length; ) {
     // Whole numbers, as V8 likes an index: one that came as a float is looked up several times slower.
     const known = numbers[at] | 0;
     at += 1;

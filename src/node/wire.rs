@@ -1,18 +1,20 @@
-//! A plan as JavaScript gets it: one array of numbers, in a single copy whatever their number, and the texts it puts in.
-//! `lib/hook/plan.js` reads them back by the names that `contract.json` lists: the sizes and the schedule's arithmetic, then
-//! the edits. An edit of the last answer is its position there. Before a new one stands -1, and behind it as many ranges as it
-//! says: `text block, head, tail` of a cut each, or `first line, line after the last, why they stay` where lines are kept, or the
-//! message that one is sent behind.
+//! A plan as JavaScript gets it: its sizes as JSON, its edits as one array of numbers, in a single copy whatever their number, and
+//! the texts that they put in. `lib/hook/plan.js` reads the numbers of an edit by the names that `contract.json` lists. An edit of
+//! the last answer is its position there. Before a new one stands -1, and behind it as many ranges as it says: `text block, head,
+//! tail` of a cut each, or `first line, line after the last, why they stay` where lines are kept, or the message that one is sent
+//! behind.
 
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
+use serde_json::json;
 
 use super::blocking::Numbers;
 use crate::context::decide::Decision;
+use crate::context::decide::verdict::Arithmetic;
 use crate::context::facts::traits::forms::Form;
 use crate::context::facts::transcript::Transcript;
 use crate::context::request::plan::{Action, Edit, Plan};
-use crate::contract::{ActionName, ArithmeticField, EditField, SizeField};
+use crate::contract::{ActionName, EditField};
 
 /// Stands before the numbers of an edit that the last answer did not have.
 const NEW_EDIT: f64 = -1.0;
@@ -20,9 +22,11 @@ const NEW_EDIT: f64 = -1.0;
 /// The plan for a request, and its reasons.
 #[napi(object, object_from_js = false)]
 pub struct Answer {
-    /// Sizes, arithmetic and edits; not a number where there is none.
+    /// Sizes and the schedule's arithmetic, as JSON; null stands for none, and for an infinite number.
+    pub sizes: String,
+    /// The edits.
     #[napi(ts_type = "Float64Array")]
-    pub numbers: Numbers,
+    pub edits: Numbers,
     /// The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
@@ -48,32 +52,29 @@ pub(super) fn answer(
 ) -> Answer {
     let Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits } = decision;
     let after = estimate.tokens(plan.after).round();
-    let flag = |is: bool| f64::from(u8::from(is));
-    let sizes = SizeField::ALL.map(|field| match field {
-        SizeField::TokensBefore => estimate.tokens(plan.before).round(),
-        SizeField::TokensAfter => after,
+    let sticky = |of: fn(&Arithmetic) -> f64| arithmetic.as_ref().map_or(0.0, of);
+    let sizes = json!({
+        "tokensBefore": estimate.tokens(plan.before).round(),
+        "tokensAfter": after,
         // The same after layer 4, or as layer 4 would leave it.
-        SizeField::FloorTokens => estimate.tokens(*floor).round(),
-        SizeField::Threshold => limits.threshold(),
-        SizeField::Scale => estimate.scale,
-        SizeField::ContextWindow => limits.context_window.round(),
-        SizeField::LearnedWindow => learned.filter(|_| *is_news).map_or(f64::NAN, |of| of.tokens.round()),
-        SizeField::IsOver => flag(*is_refused || after > limits.budget()),
-        SizeField::FirstChanged => first_changed.map_or(f64::NAN, |index| index as f64),
+        "floorTokens": estimate.tokens(*floor).round(),
+        "threshold": limits.threshold(),
+        "scale": estimate.scale,
+        "contextWindow": limits.context_window.round(),
+        "learnedWindow": learned.filter(|_| *is_news).map(|of| of.tokens.round()),
+        "isOver": *is_refused || after > limits.budget(),
+        "firstChanged": first_changed,
+        "verdict": arithmetic.map(|of| of.verdict as usize),
+        "arithmetic": {
+            "cacheCold": arithmetic.is_some_and(|of| of.is_cold),
+            "removableTokens": sticky(|of| of.removable),
+            "carriedCost": sticky(|of| of.carried),
+            "rewriteCost": sticky(|of| of.rewrite),
+            "paybackCalls": sticky(|of| of.payback_calls),
+            "frontier": sticky(|of| of.frontier as f64),
+        },
     });
-    let arithmetic = ArithmeticField::ALL.map(|field| {
-        let none = if matches!(field, ArithmeticField::Verdict) { f64::NAN } else { 0.0 };
-        arithmetic.map_or(none, |of| match field {
-            ArithmeticField::Verdict => of.verdict as usize as f64,
-            ArithmeticField::CacheCold => flag(of.is_cold),
-            ArithmeticField::RemovableTokens => of.removable,
-            ArithmeticField::CarriedCost => of.carried,
-            ArithmeticField::RewriteCost => of.rewrite,
-            ArithmeticField::PaybackCalls => of.payback_calls,
-            ArithmeticField::Frontier => of.frontier as f64,
-        })
-    });
-    let mut numbers = [&sizes[..], &arithmetic].concat();
+    let mut numbers = Vec::new();
     let (mut texts, mut told) = (Vec::new(), told.iter().enumerate().peekable());
     for edit in edits {
         while told.next_if(|(_, last)| last.index < edit.index).is_some() {}
@@ -88,7 +89,7 @@ pub(super) fn answer(
     }
     let order = if plan.moves.is_empty() { Vec::new() } else { transcript.sending_order() };
     let order = order.into_iter().map(|index| index as u32).collect();
-    Answer { numbers: Numbers(numbers), texts, order }
+    Answer { sizes: sizes.to_string(), edits: Numbers(numbers), texts, order }
 }
 
 /// The form of the call that the tool result at `index` answers; empty where none was read.
