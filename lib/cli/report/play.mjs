@@ -106,7 +106,7 @@ export async function billOf(recording, policy, setting) {
     versions = new Versions(),
     onCall,
   } = setting;
-  const caches = { prefix: prefixCache(), breakpoint: breakpointCache() };
+  const caches = { prefix: cacheOf("prefix"), breakpoint: cacheOf("breakpoint") };
   const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
   const played = recording.all.map((message) => ({ ...message, usage: undefined }));
   const unit = by.unit === "tokens" ? 1 : PER_MILLION;
@@ -149,27 +149,22 @@ function usageOf({ usage }, tokens, read, { unit, ...by }) {
   return { input: 0, output: usage?.output ?? 0, cacheRead, cacheWrite, cost };
 }
 
-/** Returns the beginning that a request shares with the one before it; undefined if that has expired. */
-function prefixCache() {
-  let last;
-  return (request, timeMs, ttlMs) => {
-    const earlier = last;
-    last = { request, timeMs };
-    if (earlier === undefined || timeMs - earlier.timeMs > ttlMs) return undefined;
-    return request.slice(0, commonRun(request, earlier.request));
-  };
-}
-
-/** Returns the longest whole earlier request that one begins with; reading keeps an entry alive. */
-function breakpointCache() {
+/**
+ * A cache that returns the beginning of a request that it has; undefined if there is none. A "prefix" cache has whatever an earlier
+ * request begins with, too, a "breakpoint" cache whole earlier requests. Reading keeps an entry alive.
+ */
+function cacheOf(kind) {
   let entries = [];
   return (request, timeMs, ttlMs) => {
-    entries = entries.filter((entry) => timeMs - entry.timeMs <= ttlMs);
-    const whole = entries.filter((entry) => commonRun(request, entry.request) === entry.request.length);
-    const [hit] = whole.sort((a, b) => b.request.length - a.request.length);
-    if (hit !== undefined) hit.timeMs = timeMs;
+    entries = entries.filter((entry) => !(timeMs - entry.timeMs > ttlMs));
+    let [best, length] = [undefined, -1];
+    for (const entry of entries) {
+      const run = commonRun(request, entry.request);
+      if (run > length && (kind === "prefix" || run === entry.request.length)) [best, length] = [entry, run];
+    }
+    if (best !== undefined) best.timeMs = timeMs;
     entries.push({ request, timeMs });
-    return hit?.request;
+    return best && request.slice(0, length);
   };
 }
 
