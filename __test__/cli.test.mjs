@@ -239,6 +239,18 @@ test("explain finds a call before a compaction, and numbers its messages as the 
   assert.deepEqual(ask("3"), []);
   const numbers = ask("12").map(({ message }) => message);
   assert.deepEqual(numbers.slice(0, 2), [5, 7], "kept from before the compaction, numbered as it came");
+  // The report has the same numbers, also behind messages that were in no request.
+  const html = join(folder, "numbers.html");
+  const unseen = fileOf("unseen.jsonl", compactedFile(12, 8, 8));
+  const { edits } = documentOf(["explain", "--schedule", "everyCall", unseen]);
+  run(["replay", "--schedule", "everyCall", "--html", html, unseen]);
+  const { calls, changes } = dataOf(readFileSync(html, "utf8"));
+  const shown = changes.filter(({ to }) => to === calls.length).map(({ message }) => message + 1);
+  assert.ok(edits.length > 0);
+  assert.deepEqual(
+    shown.sort((a, b) => a - b),
+    fieldsOf(edits, "message").sort((a, b) => a - b),
+  );
 });
 
 test("explain's document numbers what stays and what moves as it numbers the edits", () => {

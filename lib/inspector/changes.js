@@ -42,7 +42,7 @@ class ChangeLog {
   }
 }
 
-/** Numbers the messages in the order they came, and notes where the host rewrote the conversation. */
+/** Knows the messages by number, and notes where the host rewrote the conversation. */
 class Past {
   role = [];
   tool = [];
@@ -63,22 +63,26 @@ class Past {
     return this.#references[number]?.deref();
   }
 
-  /** Numbers the messages of a transcript; `tokens` are theirs. A rewritten past begins a new stretch. */
-  enter(list, tokens) {
+  /**
+   * Returns the numbers of the messages of a transcript: those `given`, else in the order they came. `tokens` are theirs. A
+   * rewritten past begins a new stretch.
+   */
+  enter(list, tokens, given = []) {
     const firstNew = this.length;
     const last = this.#last;
-    const numbers = list.map((message, i) => this.#numbers.get(message) ?? this.#add(message, tokens[i]));
+    const numbers = list.map(
+      (message, i) => this.#numbers.get(message) ?? this.#add(message, tokens[i], given[i]),
+    );
     const isMore = (number, i) => (i < last.length ? number === last[i] : number >= firstNew);
     if (numbers.length < last.length || !numbers.every(isMore)) this.#begin(numbers, firstNew);
     this.#last = numbers;
     return numbers;
   }
 
-  #add(message, tokens) {
-    const number = this.length;
-    this.role.push(named(message?.role));
-    this.tool.push(message?.role === "toolResult" ? named(message.toolName) : "");
-    this.tokens.push(tokens);
+  #add(message, tokens, number = this.length) {
+    this.role[number] = named(message?.role);
+    this.tool[number] = message?.role === "toolResult" ? named(message.toolName) : "";
+    this.tokens[number] = tokens;
     if (typeof message === "object" && message !== null) {
       this.#numbers.set(message, number);
       this.#references[number] = new WeakRef(message);

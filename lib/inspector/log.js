@@ -38,13 +38,13 @@ class CallLog {
     this.#sent = new Map();
   }
 
-  /** Adds a call of the hook; returns its row. */
-  called({ list, edited, plan, conversation }) {
+  /** Adds a call of the hook; returns its row. `given` are the numbers of its messages where a recording has them. */
+  called({ list, edited, plan, conversation }, given) {
     const { messages, changes } = this.#most;
     if (this.#past.length > messages || this.#log.changes.length > changes) this.#beginAnew();
     const firstNew = this.#past.length;
     const tokens = conversation.tokens();
-    const numbers = this.#past.enter(conversation.known, tokens);
+    const numbers = this.#past.enter(conversation.known, tokens, given);
     // A host that does not report answers hands them in with the next call.
     const answer = list.find((message, i) => numbers[i] >= firstNew && isReported(message));
     if (answer !== undefined) this.answered(answer);

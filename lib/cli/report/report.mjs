@@ -54,13 +54,14 @@ export async function runOf(session, { hook: given, onCall, ...setting }) {
   const { contextWindow, prices } = setting;
   const hook = new Hook("replay", { cache: cacheOf(prices), ...session.times, ...given, contextWindow });
   const log = new CallLog();
-  let [row, plan] = [];
+  let [calls, row, plan] = [0];
   const policy = async (messages) => {
     const call = new Call();
     const outcome = await hook.run(messages, call);
     const times = call.times();
     call.end();
-    row = Object.assign(log.called(outcome), times);
+    row = Object.assign(log.called(outcome, session.numbersBefore(session.calls[calls])), times);
+    calls += 1;
     plan = outcome.plan;
     return outcome.edited;
   };
