@@ -1,9 +1,9 @@
 // `pi-strata explain`: the edits that the hook would make before one call of a recorded session, and why. Messages are numbered
 // from 1, in the order of the recording.
 
-import { explain as explainList } from "../tools/explain.js";
 import { change, shared, some, whole } from "./numbers.mjs";
 import { wholeNumber } from "./options.mjs";
+import { explained, settingOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
 import { figureList, textTable, UsageError } from "./terminal.mjs";
 
@@ -28,22 +28,21 @@ export const explain = {
         `There is no call ${call}: the session has ${calls.length}; name one with --call.`,
       );
     const numbers = recording.numbersBefore(calls[call - 1]);
-    const messages = numbers.map((number) => recording.message(number));
-    const explained = await explainList(messages, { ...recording.times, ...hook });
+    const told = await explained(recording, calls.slice(0, call), settingOf(recording, hook));
     const saved = shared(
-      explained.tokensBefore - explained.tokensAfter,
-      explained.edits.map(({ tokensSaved }) => tokensSaved),
+      told.tokensBefore - told.tokensAfter,
+      told.edits.map(({ tokensSaved }) => tokensSaved),
     );
     const numberOf = (index) => numbers[index] + 1;
-    const kept = explained.kept.map(({ index, why }) => ({ message: numberOf(index), why }));
-    const edits = explained.edits.map(({ index, after, ...edit }, i) => {
-      const { role, toolName } = messages[index];
+    const kept = told.kept.map(({ index, why }) => ({ message: numberOf(index), why }));
+    const edits = told.edits.map(({ index, after, ...edit }, i) => {
+      const { role, toolName } = recording.message(numbers[index]);
       const of = role === "toolResult" ? `${role} ${toolName}` : role;
       const behind = after !== undefined && { after: numberOf(after) };
       return { message: numberOf(index), of, ...edit, ...behind, tokensSaved: saved[i] };
     });
-    const document = { session, call, ...explained, kept, edits };
-    return { document, text: textOf(document, messages.length) };
+    const document = { session, call, ...told, kept, edits };
+    return { document, text: textOf(document, numbers.length) };
   },
 };
 

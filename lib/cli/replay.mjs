@@ -4,9 +4,9 @@ import { basename } from "node:path";
 import contract from "../contract.js";
 import { change, some, whole } from "./numbers.mjs";
 import { price, wholeNumber } from "./options.mjs";
-import { estimatesOf } from "./report/play.mjs";
-import { cacheKindOf, costText, pricesOf, pricesText } from "./report/prices.mjs";
+import { costText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
+import { runOf, settingOf, summaryOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
 import { figureList, printable, progressLine, screenColumns } from "./terminal.mjs";
 
@@ -51,10 +51,8 @@ export const replay = {
   async run({ positionals, hook, every = 1, html, price: asked, json }) {
     if (html !== undefined) await reports.checkPlace(html);
     const { path, session, told } = await load(positionals);
-    const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
-    const [prices, estimates] = [pricesOf(session, asked, hook.cache), estimatesOf(session, hook)];
-    const setting = { contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
-    const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
+    const setting = settingOf(session, hook, asked);
+    const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
       isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
     );
     const print = json ? () => {} : console.log;
@@ -64,9 +62,9 @@ export const replay = {
       if (row.call % every === 0) print(rowOf(([, , cell]) => cell(row)));
       line.advance();
     };
-    const run = await reports.runOf(session, { ...setting, hook, onCall });
+    const run = await runOf(session, { ...setting, onCall });
     line.stop();
-    const summary = reports.summaryOf(run, setting);
+    const summary = summaryOf(run, setting);
     const closing = [`\n${closingText(session, summary)}`];
     if (html !== undefined) {
       const others = progressLine("setting", Object.keys(reports.POLICIES).length);

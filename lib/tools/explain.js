@@ -6,7 +6,11 @@ const { Hook } = require("../hook/hook.js");
 
 async function explain(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("explain: messages must be an array");
-  const { plan, conversation } = await new Hook("explain", options).run(messages);
+  return explanationOf(await new Hook("explain", options).run(messages));
+}
+
+/** What `explain` says of a call of a hook. */
+function explanationOf({ plan, conversation }) {
   const { forms, kept } = conversation.explanation();
   return {
     tokensBefore: plan.tokensBefore,
@@ -33,4 +37,4 @@ async function explain(messages, options) {
   };
 }
 
-module.exports = { explain };
+module.exports = { explain, explanationOf };

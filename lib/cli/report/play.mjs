@@ -93,24 +93,19 @@ export const emptyBill = () => ({
 
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
- * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage
- * of its own requests under the `cache` of the setting, not the recorded one. `onCall` gets each call: `{ number, at, stretch, before, request, answer, tokensBefore, tokens }`,
- * its number, its answer's number, the messages before it, the versions that were sent, and the answer with its usage.
+ * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage of its own requests under
+ * the `cache` of the setting, not the recorded one. `calls` are those that are played, by default all. `onCall` gets each call:
+ * `{ number, at, stretch, before, request, answer, tokensBefore, tokens }`, its number, its answer's number, the messages before
+ * it, the versions that were sent, and the answer with its usage.
  */
 export async function billOf(recording, policy, setting) {
-  const {
-    contextWindow,
-    prices: by,
-    estimates,
-    cache = "prefix",
-    versions = new Versions(),
-    onCall,
-  } = setting;
+  const { contextWindow, prices: by, estimates, cache = "prefix", onCall } = setting;
+  const { calls = recording.calls, versions = new Versions() } = setting;
   const caches = { prefix: cacheOf("prefix"), breakpoint: cacheOf("breakpoint") };
   const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
   const played = recording.all.map((message) => ({ ...message, usage: undefined }));
   const unit = by.unit === "tokens" ? 1 : PER_MILLION;
-  for (const [i, call] of recording.calls.entries()) {
+  for (const [i, call] of calls.entries()) {
     const { number, at, stretch } = call;
     const before = recording.numbersBefore(call).map((each) => played[each]);
     const request = (await policy(before)).map((message) => versions.of(message));

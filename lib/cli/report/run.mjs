@@ -1,0 +1,100 @@
+// One run of our hook over a recording, which a replay prints and a report shows, and of which `explain` tells one call. Tokens are
+// the provider's, estimated.
+
+import contract from "../../contract.js";
+import { Call } from "../../hook/call.js";
+import { Hook } from "../../hook/hook.js";
+import { CallLog } from "../../inspector/log.js";
+import { explanationOf } from "../../tools/explain.js";
+import { quantile, shared } from "../numbers.mjs";
+import { billOf, estimatesOf } from "./play.mjs";
+import { cacheKindOf, cacheOf, pricesOf } from "./prices.mjs";
+
+const { LAYERS } = contract;
+
+/** The policy that edits nothing. */
+export const unedited = async (messages) => messages;
+
+/** What a run assumes: `{ hook, contextWindow, prices, estimates, cache }`. `hook` are the hook's options, `price` the user's. */
+export function settingOf(session, hook, price) {
+  const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
+  const prices = pricesOf(session, price, hook.cache);
+  const estimates = estimatesOf(session, hook);
+  return { hook, contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
+}
+
+function hookOf(session, { hook, contextWindow, prices }) {
+  return new Hook("replay", { cache: cacheOf(prices), ...session.times, ...hook, contextWindow });
+}
+
+/** What `explain` says of the last of these calls, when those before it were played. */
+export async function explained(session, calls, setting) {
+  const hook = hookOf(session, setting);
+  let outcome;
+  const policy = async (messages) => {
+    outcome = await hook.run(messages);
+    return outcome.edited;
+  };
+  await billOf(session, policy, { ...setting, calls });
+  return explanationOf(outcome);
+}
+
+/**
+ * `{ none, ours, record }`: the bills without and with the hook of these options, and the record of its calls. A row also has its
+ * number, its times, and the tokens that each layer saved. `onCall` gets each row. `setting` is that of `billOf`.
+ */
+export async function runOf(session, { onCall, ...setting }) {
+  const hook = hookOf(session, setting);
+  const log = new CallLog();
+  let [calls, row, plan] = [0];
+  const policy = async (messages) => {
+    const call = new Call();
+    const outcome = await hook.run(messages, call);
+    const times = call.times();
+    call.end();
+    row = Object.assign(log.called(outcome, session.numbersBefore(session.calls[calls])), times);
+    calls += 1;
+    plan = outcome.plan;
+    return outcome.edited;
+  };
+  const answered = ({ number: call, answer, tokensBefore, tokens: tokensAfter }) => {
+    const saved = savedByLayer(plan, tokensBefore - tokensAfter);
+    Object.assign(row, { call, tokensBefore, tokensAfter, saved });
+    log.answered(answer);
+    onCall?.(row);
+  };
+  const none = await billOf(session, unedited, setting);
+  const bill = await billOf(session, policy, { ...setting, onCall: answered });
+  return { none, ours: bill, record: log.since(-1) };
+}
+
+/** `tokens` shared among the layers by what their edits saved. */
+function savedByLayer({ edits }, tokens) {
+  const weights = LAYERS.map(() => 0);
+  for (const { layer, cl100kSaved } of edits) weights[layer] += cl100kSaved;
+  const parts = shared(tokens, weights);
+  return Object.fromEntries(LAYERS.map((layer, i) => [layer, parts[i]]));
+}
+
+/** The sums of a run, and its cost under the cache of the setting. */
+export function summaryOf({ none, ours, record: { calls } }, { cache, prices }) {
+  const { messagesBefore = 0, messagesAfter = 0 } = calls.at(-1) ?? {};
+  const savedBy = (layer) => calls.reduce((sum, { saved }) => sum + saved[layer], 0);
+  const spread = (name) => {
+    const values = calls.map((call) => call[name]);
+    const at = (share) => quantile(values, share) ?? 0;
+    return { median: at(0.5), p95: at(0.95), max: at(1) };
+  };
+  const pair = (name) => ({ before: none[name], after: ours[name] });
+  return {
+    calls: calls.length,
+    messages: { before: messagesBefore, after: messagesAfter },
+    tokensSent: pair("tokens"),
+    peakTokens: pair("peak"),
+    saved: Object.fromEntries(LAYERS.map((layer) => [layer, savedBy(layer)])),
+    callsOverWindow: pair("overflows"),
+    totalMs: spread("totalMs"),
+    blockedMs: spread("blockedMs"),
+    cost: { cache, prices, before: none.dollars[cache], after: ours.dollars[cache] },
+  };
+}
