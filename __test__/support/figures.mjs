@@ -53,7 +53,7 @@ function pair(rows) {
 }
 
 /** A change in whole percents, with its sign: what costs more must not read as a saving. */
-export function signed(share) {
+function signed(share) {
   const percents = Math.round(100 * share);
   return `${percents > 0 ? "+" : percents < 0 ? "−" : ""}${Math.abs(percents)} %`;
 }

@@ -104,10 +104,6 @@ export class PostgresServer {
     return this.#port;
   }
 
-  get pid() {
-    return this.#process.pid;
-  }
-
   urlOf(database, user = USER, password = PASSWORD) {
     return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${this.#port}/${database}`;
   }
@@ -167,11 +163,6 @@ export class PostgresServer {
     const ended = new Promise((resolve) => this.#process.once("exit", resolve));
     this.#process.kill(signal);
     await ended;
-  }
-
-  /** Stops and goes on all processes that a signal to the first does not reach. */
-  signal(signal) {
-    this.#process.kill(signal);
   }
 
   async remove() {
