@@ -2,15 +2,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
+import { piVersions } from "./pi/versions.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
 import { layers, MARKER } from "./support/oracle.mjs";
 import { pairs } from "./support/request-rules.mjs";
-import { runAgent, SYSTEM_PROMPT } from "./support/run-agent.mjs";
 
 const { countTokens, createTransformContext } = strata;
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const SYSTEM_PROMPT = "You are a careful engineer. Answer from the files you have read.";
 const PROMPT = "Read the core and tell me how a transcript becomes a plan of edits.";
 
 /** Every kind of call, and two at once every fourth step: 32 steps, 40 calls, then the answer. */
@@ -37,16 +39,38 @@ function fortyCalls() {
 const CALLS = 40;
 const REQUESTS = fortyCalls().length;
 
+/** Runs an agent of this pi: what went into the hook, what came out, what reached the model, and what the agent keeps. */
+async function run(version, hook) {
+  const { Agent } = await piVersions[version]();
+  const [hookCalls, kept] = [[], []];
+  const model = createScriptedModel(fortyCalls());
+  const tools = createTools(ROOT);
+  const agent = new Agent({
+    initialState: { systemPrompt: SYSTEM_PROMPT, model: scriptedModel, tools, thinkingLevel: "off" },
+    streamFn: model.streamFn,
+    ...(hook && {
+      async transformContext(messages, signal) {
+        const given = { array: messages, messages: [...messages], signal };
+        hookCalls.push(given);
+        const returned = await hook(messages, signal);
+        given.result = [...returned];
+        return returned;
+      },
+    }),
+  });
+  agent.subscribe(({ type, message }) => {
+    if (type === "message_end") kept.push({ message, copy: structuredClone(message) });
+  });
+  await agent.prompt(PROMPT);
+  return { hookCalls, kept, sent: model.sent, messages: agent.state.messages };
+}
+
 function suite(version) {
-  const run = (options = {}) => {
-    const tools = createTools(ROOT);
-    return runAgent({ version, script: fortyCalls(), prompts: [PROMPT], tools, ...options });
-  };
   const everyCall = (options) => createTransformContext({ schedule: "everyCall", ...options });
 
   describe(`Agent ${version}`, () => {
     test("calls the hook before every request, and sends old results as summaries and old thinking not at all", async () => {
-      const { hookCalls, sent, messages } = await run({ hook: everyCall() });
+      const { hookCalls, sent, messages } = await run(version, everyCall());
       assert.deepEqual([sent.length, hookCalls.length], [REQUESTS, REQUESTS]);
       assert.equal(messages.filter((message) => message.role === "toolResult").length, CALLS);
       for (const [index, { messages: given, result, signal }] of hookCalls.entries()) {
@@ -68,8 +92,8 @@ function suite(version) {
     });
 
     test("leaves the agent's own transcript as it is without the hook", async () => {
-      const hooked = await run({ hook: everyCall({ contextWindow: 6_000, reserveTokens: 500 }) });
-      const plain = await run();
+      const hooked = await run(version, everyCall({ contextWindow: 6_000, reserveTokens: 500 }));
+      const plain = await run(version);
       assert.deepEqual(timeless(hooked.messages), timeless(plain.messages));
       const arrived = unSystem(hooked.kept.map(({ message }) => message));
       const own = unSystem(hooked.messages);
@@ -86,9 +110,8 @@ function suite(version) {
 
     test("shrinks on until the request fits, and keeps the prompt and the tools in reach of the model", async () => {
       const [contextWindow, reserveTokens] = [6_000, 500];
-      const { hookCalls, sent } = await run({
-        hook: everyCall({ contextWindow, reserveTokens, calibrate: false }),
-      });
+      const hook = everyCall({ contextWindow, reserveTokens, calibrate: false });
+      const { hookCalls, sent } = await run(version, hook);
       for (const [index, { messages, result }] of hookCalls.entries()) {
         assert.ok(countTokens(result) <= contextWindow - reserveTokens, `request ${index} fits`);
         assertEndsKept(messages, result);
@@ -100,20 +123,6 @@ function suite(version) {
         const tools = context.tools ?? messages.flatMap((message) => message.toolsAdded ?? []);
         assert.deepEqual(tools.map(({ name }) => name).sort(), ["list", "read", "search"]);
       }
-    });
-
-    test("ends at once when the agent is aborted inside the hook", async () => {
-      let agent;
-      let asked = 0;
-      const contextWindow = () => {
-        if (++asked === 10) agent.abort();
-        return 200_000;
-      };
-      const result = await run({ hook: everyCall({ contextWindow }), onAgent: (made) => (agent = made) });
-      assert.equal(asked, 10);
-      assert.equal(result.hookCalls[9].returned, result.hookCalls[9].array);
-      assert.equal(result.messages.at(-1).stopReason, "aborted");
-      assert.equal(agent.state.isStreaming, false);
     });
   });
 }

@@ -213,20 +213,6 @@ test("what no provider would have taken is not compared with", () => {
   );
 });
 
-test("no table is wider than 80 columns, or than the terminal", () => {
-  for (const args of [
-    ["replay", "--every", "10", EXAMPLE],
-    ["replay", "--every", "40", RECORDING],
-    ["explain", EXAMPLE],
-    ["explain", "--call", "300", RECORDING],
-  ]) {
-    const { status, stdout } = run(args);
-    if (status !== 0) continue;
-    for (const line of stripVTControlCharacters(stdout).split("\n"))
-      assert.ok([...line].length <= 80, `${args}: ${line}`);
-  }
-});
-
 test("the last column of a table wraps below itself", () => {
   const rows = [["1", "one two three four five six seven"]];
   const prose = textTable(["a", "why"], rows, { hasProse: true, columns: 30 });

@@ -3,16 +3,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Bill, ledger, rowOf } from "pi-strata/ledger";
-import { createTools } from "../examples/scripted/tools.mjs";
 import { createTransformContext } from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
 import { talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
-import { runAgent } from "./support/run-agent.mjs";
 import { dice } from "./support/transcripts.mjs";
 
 const HOUR = 3_600_000;
@@ -147,40 +144,6 @@ test("asking again for the same transcript reports no miss twice", async () => {
   await hook(messages.slice(0, end - 1));
   for (let time = 0; time < 3; time += 1) await hook(messages.slice(0, end));
   assert.equal(events.filter(({ type }) => type === "cacheMiss").length, 1);
-});
-
-test("a real Agent's bill, its misses, and the events that told of them", async () => {
-  const events = [];
-  const options = { contextWindow: 24_000, reserveTokens: 1000, schedule: "sticky" };
-  const read = (at) => ({ name: "read", arguments: { path: "Cargo.lock", offset: 1 + 40 * at } });
-  const { messages } = await runAgent({
-    version: "0.74.2",
-    hook: createTransformContext({ ...options, onEvent: (event) => events.push(event) }),
-    script: [
-      ...Array.from({ length: 60 }, (_, at) => ({ text: "Next.", calls: [read(at)] })),
-      { text: "Done." },
-    ],
-    tools: createTools(fileURLToPath(new URL("../", import.meta.url))),
-    prompts: ["Read it all."],
-  });
-  const book = await ledger(messages, options);
-  const usages = messages.flatMap(({ usage }) => usage ?? []);
-  assert.equal(book.calls, 61);
-  assert.ok(isClose(book.dollars.billed, sum(usages.map(({ cost }) => cost.total)), 1e-9));
-  const sizeOf = ({ input, cacheRead, cacheWrite }) => input + cacheRead + cacheWrite;
-  const missed = usages.flatMap((usage, at) => {
-    if (at === 0) return [];
-    const readable = Math.min(sizeOf(usage), sizeOf(usages[at - 1]));
-    const tokens = readable - usage.cacheRead;
-    return tokens >= Math.max(1024, 0.05 * readable) ? [{ call: at + 1, cause: "hook", tokens }] : [];
-  });
-  assert.ok(missed.length > 0);
-  assert.deepEqual(brief(book.misses), missed);
-  const told = events.filter(({ type }) => type === "cacheMiss");
-  assert.deepEqual(
-    told.map(({ cause, tokens }) => ({ cause, tokens })),
-    missed.filter(({ call }) => call < 61).map(({ cause, tokens }) => ({ cause, tokens })),
-  );
 });
 
 test("a compaction is the host's change of the prefix", async () => {

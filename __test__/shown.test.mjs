@@ -9,6 +9,7 @@ import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
 import { createExtension } from "../pi-extension/index.mjs";
@@ -65,6 +66,8 @@ for (const file of sessions) {
       assert.equal(status, 0, stderr);
       // The folder's name is made of letters and digits at random.
       assertWords(stdout.replaceAll(folder, ""), args.join(" "));
+      for (const line of stripVTControlCharacters(stdout).split("\n"))
+        assert.ok([...line].length <= 80, `${args}: ${line}`);
     }
   });
 
