@@ -382,26 +382,6 @@ test("misses have causes, and dollars follow the usage", async () => {
   await inspector.close();
 });
 
-test("a miss that the hook tells of is told to its listener too, and shown with its cause", async () => {
-  const { messages } = await loadSession(EXAMPLE);
-  const heard = { plain: [], watched: [] };
-  const listenTo = (name) => (event) => event.type === "cacheMiss" && heard[name].push(event);
-  const inspector = createInspector();
-  const plain = createTransformContext({ onEvent: listenTo("plain") });
-  const watched = inspector.createTransformContext({ onEvent: listenTo("watched") });
-  for (const [end, { role }] of messages.entries()) {
-    if (role !== "assistant" || end === 0) continue;
-    await plain(messages.slice(0, end));
-    await watched(messages.slice(0, end));
-  }
-  assert.ok(heard.plain.length > 0);
-  assert.deepEqual(heard.watched, heard.plain);
-  const { calls } = await stateOf(inspector);
-  const shown = calls.flatMap(({ miss }) => miss ?? []);
-  for (const { cause } of heard.plain) assert.ok(shown.includes(cause), `${cause} among ${shown}`);
-  await inspector.close();
-});
-
 test("messages are held by their host alone", async () => {
   const inspector = createInspector();
   const hook = inspector.createTransformContext({ schedule: "everyCall" });

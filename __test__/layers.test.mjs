@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext } from "../index.js";
-import { answer, custom, image, result, text, thinking, user } from "./support/messages.mjs";
+import { answer, custom, result, text, thinking, user } from "./support/messages.mjs";
 
 /** A transcript whose first result is old: six newer ones follow. */
 function withOldResult(old) {
@@ -43,26 +43,6 @@ test("500 characters stay and 501 do not, nor does a summary that is not shorter
   // A host's marker may neither break the text nor count more tokens than what it stands for.
   for (const marker of ["\ud800", "\u{1F9FF}".repeat(280)])
     assert.equal(await summaryIn("a line of output\n".repeat(40), { marker: () => marker }), undefined);
-});
-
-test("the marker speaks English or the host's language", async () => {
-  const text = "line\n".repeat(200);
-  assert.match(
-    (await summaryIn(text, { marker: "en" }))[0].text,
-    /\[\.\.\. 196 lines omitted, 1000 characters/,
-  );
-  const own = await summaryIn(text, { marker: (lines, chars) => `<${lines}/${chars}>` });
-  assert.match(own[0].text, /\n<196\/1000>\n/);
-});
-
-test("images stay where they are, text blocks become one", async () => {
-  const part = text("row\n".repeat(100));
-  const content = await summaryIn([image, part, image, part]);
-  assert.deepEqual(
-    content.map((block) => block.type),
-    ["image", "text", "image"],
-  );
-  assert.equal(content[0], image);
 });
 
 test("an excluded tool's results are never touched", async () => {

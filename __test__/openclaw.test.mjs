@@ -221,22 +221,6 @@ describe("through a host's life cycle", () => {
     assert.equal((await engine.compact(recovery)).compacted, true);
   });
 
-  test("parts of an unknown type stay, and are counted as JSON", async () => {
-    const engine = new Host().engine();
-    const widget = { type: "widget", markup: "hello ".repeat(900) };
-    const messages = (content) => [
-      { role: "user", content: [{ type: "text", text: "look" }, ...content], timestamp: 1 },
-      { role: "assistant", content: [{ type: "text", text: "a widget" }], stopReason: "stop", timestamp: 2 },
-    ];
-    const params = { tokenBudget: WINDOW, prompt: "and now?" };
-    const without = await engine.assemble({ ...params, sessionId: "a", messages: messages([]) });
-    const list = messages([widget]);
-    const assembled = await engine.assemble({ ...params, sessionId: "b", messages: list });
-    assert.equal(assembled.messages, list);
-    const counted = assembled.estimatedTokens - without.estimatedTokens;
-    assert.equal(counted, countTokens(JSON.stringify(widget)));
-  });
-
   test("a list of another shape comes back as it is, with a warning in the host's log", async () => {
     const host = new Host();
     const messages = [{ role: "user", parts: [{ text: "hi" }] }];
