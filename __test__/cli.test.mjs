@@ -219,16 +219,6 @@ test("the last column of a table wraps below itself", () => {
   assert.equal(stripVTControlCharacters(prose), "a  why\n1  one two three four five six\n   seven");
 });
 
-test("explain tells what the replay did at that call", () => {
-  const replayed = documentOf(["replay", "--schedule", "everyCall", RECORDING]).calls;
-  for (const { call, tokensBefore, messagesBefore, messagesAfter } of [replayed.at(60), replayed.at(-1)]) {
-    const told = documentOf(["explain", "--schedule", "everyCall", "--call", String(call), RECORDING]);
-    assert.ok(Math.abs(told.tokensBefore / tokensBefore - 1) < 0.02, `${told.tokensBefore}, ${tokensBefore}`);
-    const dropped = told.edits.filter(({ action }) => action === "drop");
-    assert.equal(dropped.length, messagesBefore - messagesAfter);
-  }
-});
-
 test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {
   const file = fileOf("compacted.jsonl", compactedFile(12, 8, 5));
   const ask = (call) => documentOf(["explain", "--schedule", "everyCall", "--call", call, file]).edits;
