@@ -5,7 +5,7 @@ const { Reporter } = require("../hook/events.js");
 const { createTransformContext } = require("../hook/hook.js");
 const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
-const { Origins, Shapes } = require("../shapes/index.js");
+const { Shapes } = require("../shapes/index.js");
 
 /** pi's name of a wire protocol, by the provider's name in the AI SDK. */
 const APIS = [
@@ -21,10 +21,9 @@ const OTHER_API = "openai-completions";
 /** Providers whose `inputTokens` exclude cached tokens in version 5. */
 const UNCACHED_INPUT = ["anthropic", "bedrock"];
 
-class Adapter {
+class Pruner {
   #transform;
   #shapes = new Shapes(() => aiSdk);
-  #origins = new Origins();
   #reporter;
   /** Stand-ins that have their model, time and usage. */
   #told = new WeakSet();
@@ -38,15 +37,12 @@ class Adapter {
   async edited(messages, { model, step } = {}) {
     try {
       if (!Array.isArray(messages)) return this.#untouched(messages);
-      const odd = messages.find((message) => !aiSdk.isReadable(message));
-      if (odd !== undefined || messages.includes(undefined)) return this.#untouched(messages, odd);
-      const whole = this.#origins.of(messages);
-      const list = this.#shapes.read(whole);
-      this.#tell(list, originOf(model), step);
-      const edited = await this.#transform(list);
-      const written = edited === list ? whole : this.#shapes.write(edited, whole);
-      const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
-      return this.#origins.keep(isSame ? messages : written, whole);
+      const odd = messages.findIndex((message) => !aiSdk.isReadable(message));
+      if (odd >= 0) return this.#untouched(messages, messages[odd]);
+      return await this.#shapes.edited(messages, (list) => {
+        this.#tell(list, originOf(model), step);
+        return this.#transform(list);
+      });
     } catch {
       return this.#untouched(messages);
     }
@@ -117,20 +113,20 @@ function usageOf({ usage, providerMetadata }) {
 }
 
 function createPrepareStep(options) {
-  const adapter = new Adapter("createPrepareStep", options);
+  const pruner = new Pruner("createPrepareStep", options);
   return async ({ messages, steps, model }) => ({
-    messages: await adapter.edited(messages, { model, step: steps?.at(-1) }),
+    messages: await pruner.edited(messages, { model, step: steps?.at(-1) }),
   });
 }
 
-/** Adapters by their options object. Calls with the same object share one conversation state. */
-const adapters = new WeakMap();
+/** Pruners by their options object. Calls with the same object share one conversation state. */
+const pruners = new WeakMap();
 const DEFAULTS = {};
 
 async function pruneForBudget(messages, options = DEFAULTS, call = {}) {
-  if (!adapters.has(options)) adapters.set(options, new Adapter("pruneForBudget", options));
+  if (!pruners.has(options)) pruners.set(options, new Pruner("pruneForBudget", options));
   const { model, usage, providerMetadata } = call;
-  return adapters.get(options).edited(messages, { model, step: usage && { usage, providerMetadata } });
+  return pruners.get(options).edited(messages, { model, step: usage && { usage, providerMetadata } });
 }
 
 module.exports = { createPrepareStep, pruneForBudget };

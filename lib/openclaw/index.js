@@ -4,7 +4,7 @@
 
 const { createTransformContext } = require("../hook/hook.js");
 const { getContextWindow } = require("../hook/options.js");
-const { Origins, Shapes } = require("../shapes/index.js");
+const { Shapes } = require("../shapes/index.js");
 const { pi } = require("../shapes/shapes.js");
 
 const ID = "pi-strata";
@@ -31,7 +31,6 @@ const withoutUsage = {
 /** The hook of one session and of the subagents forked from it. */
 class Session {
   #transform;
-  #origins = new Origins();
   #shapes = new Shapes((message) => {
     if (this.#unasked.has(message)) return withoutUsage;
     return pi.isMarked(message) ? pi : undefined;
@@ -46,6 +45,7 @@ class Session {
   #budget;
   /** Largest prompt of the provider, learned from an overflow, tokens. */
   #limit = Number.POSITIVE_INFINITY;
+  /** The list of the last request, in pi's shape. */
   #last;
   #tokens = 0;
   #isOverflowing = false;
@@ -67,19 +67,15 @@ class Session {
   async assemble(messages, budget, prompt = "") {
     this.#budget = budget;
     if (prompt !== this.#question.content) this.#question = { role: "user", content: prompt };
-    const whole = this.#origins.of(messages);
-    this.#last = whole;
-    const list = this.#read(whole);
-    const edited = await this.#transform(list);
-    const sent = edited === list ? whole : this.#shapes.write(edited, whole).slice(0, -1);
-    return { messages: this.#origins.keep(sent, whole), estimatedTokens: Math.round(this.#tokens) };
-  }
-
-  /** Returns `messages` as the hook reads them, with the question that the host appends. */
-  #read(messages) {
     for (const [at, message] of messages.entries())
       if (message?.usage !== undefined && messages[at - 1]?.role !== "user") this.#unasked.add(message);
-    return this.#shapes.read([...messages, this.#question]);
+    const sent = await this.#shapes.edited(messages, async (list) => {
+      const asked = [...list, this.#question];
+      this.#last = asked;
+      const edited = await this.#transform(asked);
+      return edited === asked ? list : edited.slice(0, -1);
+    });
+    return { messages: sent, estimatedTokens: Math.round(this.#tokens) };
   }
 
   /** Makes room after an overflow, once. Resolves with undefined if edits cannot help, or did not. */
@@ -91,7 +87,7 @@ class Session {
     const [limit, known] = [Math.min(before * AFTER_OVERFLOW, before - excess), this.#limit];
     if (!(limit > 0)) return undefined;
     this.#limit = limit;
-    await this.#transform(this.#read(this.#last));
+    await this.#transform(this.#last);
     if (this.#tokens <= limit)
       return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
     this.#limit = known;

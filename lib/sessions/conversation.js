@@ -5,7 +5,7 @@
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
-const { MAX_TIME_MS, isBlock } = require("./message.js");
+const { isBlock } = require("./message.js");
 const { otherText, systemText } = require("../shapes/openai_messages.js");
 const { UNKNOWN, answeredId, callsIn, plainText, readCall, written } = require("../shapes/text.js");
 
@@ -16,7 +16,7 @@ const SENT_AS_USER = new Set(["compactionSummary", "branchSummary", "custom", "b
 function fromAgentMessage(message) {
   const neutral = neutralForm(message ?? {});
   const { timestamp } = message ?? {};
-  const isDate = typeof timestamp === "number" && Math.abs(timestamp) <= MAX_TIME_MS;
+  const isDate = typeof timestamp === "number" && !Number.isNaN(new Date(timestamp).getTime());
   return neutral && isDate ? { ...neutral, timestamp: new Date(timestamp).toISOString() } : neutral;
 }
 

@@ -2,7 +2,7 @@
 // a message read from a database equals the added one.
 "use strict";
 
-const { createHash, randomUUID } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
+const { createHash, randomUUID: newId } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { record, show } = require("../options.js");
 const { isPlain, plainText, written } = require("../shapes/text.js");
 
@@ -12,14 +12,10 @@ const ID_UNITS = 128;
 /** Longest session id that is used as a key, UTF-16 units: Postgres indexes at most 2 700 bytes. */
 const KEY_UNITS = 200;
 const HASHED = "sha256:";
-/** Largest time of a Date, ms from 1970 (ECMAScript). */
-const MAX_TIME_MS = 8.64e15;
 
 const list = { allowed: "an array", accepts: Array.isArray };
 /** Fields that only some messages have. They are copied as JSON. */
 const COPIED = { blocks: list, toolCalls: list, original: record, agentFields: record };
-
-const newId = () => randomUUID();
 
 /** Returns the key of a session in a database: its id, or a hash of an id that a database cannot hold or index. */
 function keyOf(sessionId) {
@@ -105,4 +101,4 @@ function parsed(text) {
   return value;
 }
 
-module.exports = { MAX_TIME_MS, checkMessage, isBlock, keyOf, newId, parsed };
+module.exports = { checkMessage, isBlock, keyOf, newId, parsed };

@@ -49,10 +49,11 @@ const PROMPT = 0;
  * Returns a session: its state, the rows `{ position, id, message }` of its messages and those of its notes, oldest first. The
  * system prompt has position 0. A message that a compression replaced leaves a note at its negated position.
  */
-function sessionOf({ state, createdAt, updatedAt }, rows, notes = []) {
-  const inOrder = (some) => some.sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
-  const messages = inOrder(rows).map(({ message }) => message);
-  return { state, createdAt, updatedAt, rows, messages, notes: inOrder(notes) };
+function sessionOf({ state, createdAt, updatedAt }, unordered) {
+  const all = unordered.sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
+  const rows = all.filter(({ position }) => position >= 0);
+  const notes = all.filter(({ position }) => position < 0);
+  return { state, createdAt, updatedAt, rows, notes, messages: rows.map(({ message }) => message) };
 }
 
 /** Returns the change that replaces the system prompt. A change is `{ state, remove, put, result }`, all optional: ids and rows. */
@@ -144,10 +145,7 @@ class SqlStore {
       const message = this.#value(key, id, body, position < 0 ? "role" : "content");
       return message === undefined ? [] : [{ position, id, message }];
     });
-    const [notes, live] = [true, false].map((isNote) =>
-      readable.filter(({ position }) => position < 0 === isNote),
-    );
-    return sessionOf(this.#fields(row), live, notes);
+    return sessionOf(this.#fields(row), readable);
   }
 
   #fields({ session_id: key, state, created_at: createdAt, updated_at: updatedAt }) {
@@ -190,11 +188,11 @@ class MemoryStore {
     return change === undefined ? { isOver: true } : this.change(key, undefined, change);
   }
 
-  change(key, state, change) {
+  change(key, state, change, withNotes = false) {
     const session = this.#open(key, state);
     if (session === undefined) return undefined;
-    const { rows, notes } = session;
-    return this.#write(session, change(sessionOf(session, [...rows.values()], [...notes.values()])) ?? {});
+    const rows = [...session.rows.values(), ...(withNotes ? session.notes.values() : [])];
+    return this.#write(session, change(sessionOf(session, rows)) ?? {});
   }
 
   clear(key) {

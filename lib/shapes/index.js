@@ -1,4 +1,4 @@
-// Converts messages of other stacks to pi's and back, each by its shape, and finds the unedited list of an edited one.
+// Converts messages of other stacks to pi's and back, each by its shape, and edits lists of them by a hook.
 "use strict";
 
 const { SOURCE } = require("./parts.js");
@@ -41,11 +41,13 @@ function shapeOf(message) {
   throw new TypeError(`messages are ${unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`);
 }
 
-/** Reads lists into pi's shape and writes edited lists back. Converts each message once. */
+/** Reads lists into pi's shape, edits them and writes them back. Converts each message once. */
 class Shapes {
   #shapeOf;
   /** Stand-ins by message, with the values from which they were read. */
   #read = new WeakMap();
+  /** Maps the last message of an edited list to that list and the unedited one. */
+  #edited = new WeakMap();
 
   /** `shapeOf(message)` returns the shape of a message; undefined for pi's own. */
   constructor(ownShapeOf = shapeOf) {
@@ -110,32 +112,32 @@ class Shapes {
     if (standIns.length === whole.length && standIns.every((one, i) => one === whole[i])) return source;
     return this.#shapeOf(source).write(source, standIns, (one) => whole.includes(one));
   }
-}
 
-/**
- * Finds the unedited list behind an edited one. Some hosts continue from the edited list: the AI SDK from version 7 on, OpenClaw
- * within a turn. The hook must see the whole conversation.
- */
-class Origins {
-  /** Maps the last message of an edited list to that list and the unedited one. */
-  #known = new WeakMap();
+  /**
+   * Resolves with the edited list. `transform(list)` edits one in pi's shape. Some hosts continue from an edited list: the AI SDK
+   * from version 7 on, OpenClaw within a turn. `transform` gets the unedited one. Unedited messages and lists are the same objects.
+   */
+  async edited(messages, transform) {
+    const whole = this.#wholeOf(messages);
+    const list = this.read(whole);
+    const made = await transform(list);
+    const written = made === list ? whole : this.write(made, whole);
+    const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
+    const edited = isSame ? messages : written;
+    if (edited.length > 0) this.#edited.set(edited.at(-1), { edited: edited.slice(), whole });
+    return edited;
+  }
 
   /** Replaces the edited list at the start of `messages` by the unedited one. Returns `messages` itself if there is none. */
-  of(messages) {
+  #wholeOf(messages) {
     for (let end = messages.length; end > 0; end -= 1) {
-      const { edited, whole } = this.#known.get(messages[end - 1]) ?? {};
+      const { edited, whole } = this.#edited.get(messages[end - 1]) ?? {};
       if (edited?.length === end && edited.every((message, i) => message === messages[i])) {
         return whole.concat(messages.slice(end));
       }
     }
     return messages;
   }
-
-  /** Remembers the unedited list of `edited`. */
-  keep(edited, whole) {
-    if (edited.length > 0) this.#known.set(edited.at(-1), { edited: edited.slice(), whole });
-    return edited;
-  }
 }
 
-module.exports = { Origins, Shapes };
+module.exports = { Shapes };
