@@ -13,11 +13,10 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use pi_strata::context::request::layers::Limits;
 //! use pi_strata::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
 //! use pi_strata::context::request::plan::Action;
-//! use pi_strata::context::decide::{Mode, decide, economy::Policy};
-//! use pi_strata::context::facts::transcript::{Transcript, Usage};
+//! use pi_strata::context::decide::{Conversation, Lessons, Mode, Terms};
+//! use pi_strata::context::facts::transcript::Usage;
 //!
 //! let utf16 = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
 //! let (question, output) = (utf16("Which files are there?"), utf16(&"a line of output\n".repeat(100)));
@@ -36,9 +35,9 @@
 //!
 //! let rules = Rules::default();
 //! let facts = messages.iter().map(|message| Arc::new(measure(message, &rules))).collect();
-//! let transcript = Transcript::new(facts);
-//! let (policy, limits) = (Policy::default(), Limits::default());
-//! let decision = decide(&transcript, Mode::EveryCall, &policy, &limits, None);
+//! let mut conversation = Conversation::new(Mode::EveryCall);
+//! conversation.go_on(0, facts);
+//! let decision = conversation.decide(&Terms::default(), &mut Lessons::default());
 //!
 //! let [edit] = decision.plan.edits.as_slice() else { panic!("one is old") };
 //! assert_eq!((edit.index, &edit.action), (2, &Action::Summarize));

@@ -1,4 +1,4 @@
-//! Reads a hook's settings, and the host's word on its model at a call, from JSON. `lib/hook` checked every option and filled in
+//! Reads a hook's settings, and the host's model settings at a call, from JSON. `lib/hook` checked every option and filled in
 //! every default.
 
 use serde::Deserialize;
@@ -10,7 +10,6 @@ use crate::context::decide::economy::{Policy, Prices};
 use crate::context::decide::{Mode, Terms};
 use crate::context::facts::measure::{Counting, Rules};
 use crate::context::request::layers::Limits;
-use crate::contract::CACHE_TTL_SECONDS;
 
 /// The settings of a hook.
 #[derive(Deserialize)]
@@ -28,14 +27,14 @@ pub(super) struct Options {
     encoding: Option<f64>,
 }
 
-/// The host's word on its model at a call.
+/// Model settings from the host for this call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallTerms {
     context_window: f64,
     overhead_tokens: Option<f64>,
     max_prompt_tokens: Option<f64>,
-    /// Learned from the transcript where the host does not say.
+    /// Learned from usage if absent.
     cache: Option<CacheTerms>,
     /// When the host kept the cache warm, and when it gave it up, in ms.
     #[serde(default)]
@@ -66,13 +65,13 @@ impl CallTerms {
         read(json)
     }
 
-    /// The settings of the hook with the host's word at this call.
+    /// The settings of the hook with those of this call.
     pub(super) fn over(&self, options: &Options) -> Terms {
-        let mut policy = Policy { learns_prices: self.cache.is_none(), ..options.policy };
-        if let Some(CacheTerms { read, write, ttl_seconds }) = self.cache {
-            policy.prices = Prices { read, write, ttl_seconds: ttl_seconds.unwrap_or(CACHE_TTL_SECONDS) };
-            policy.learns_ttl = ttl_seconds.is_none();
-        }
+        let policy = Policy {
+            prices: self.cache.map(|CacheTerms { read, write, .. }| Prices { read, write }),
+            ttl_seconds: self.cache.and_then(|cache| cache.ttl_seconds),
+            ..options.policy
+        };
         let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
         let limits =
             Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };

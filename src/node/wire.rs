@@ -50,7 +50,7 @@ pub(super) fn answer(
     told: &[Edit],
     first_changed: Option<usize>,
 ) -> Answer {
-    let Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits } = decision;
+    let Decision { plan, floor, estimate, arithmetic, is_over, newly_learned, limits } = decision;
     let after = estimate.tokens(plan.after).round();
     let sticky = |of: fn(&Arithmetic) -> f64| arithmetic.as_ref().map_or(0.0, of);
     let sizes = json!({
@@ -61,8 +61,8 @@ pub(super) fn answer(
         "threshold": limits.threshold(),
         "scale": estimate.scale,
         "contextWindow": limits.context_window.round(),
-        "learnedWindow": learned.filter(|_| *is_news).map(|of| of.tokens.round()),
-        "isOver": *is_refused || after > limits.budget(),
+        "learnedWindow": newly_learned.map(|of| of.tokens.round()),
+        "isOver": is_over,
         "firstChanged": first_changed,
         "verdict": arithmetic.map(|of| of.verdict as usize),
         "arithmetic": {
@@ -71,7 +71,7 @@ pub(super) fn answer(
             "carriedCost": sticky(|of| of.carried),
             "rewriteCost": sticky(|of| of.rewrite),
             "paybackCalls": sticky(|of| of.payback_calls),
-            "frontier": sticky(|of| of.frontier as f64),
+            "frontier": if arithmetic.is_some() { plan.edits.last().map_or(0, Edit::end) } else { 0 },
         },
     });
     let mut numbers = Vec::new();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::by_model::ByModel;
 use super::economy::Prices;
 use crate::context::facts::transcript::{Assistant, Source, Usage};
-use crate::contract::{CACHE_FAMILIES, CACHE_READ, CACHE_TTL_SECONDS, CacheFamily};
+use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily};
 
 const MS_PER_SECOND: f64 = 1000.0;
 /// Life of entries that were written for an hour.
@@ -67,10 +67,10 @@ impl CacheWatch {
         (self.warmed, self.lost) = (Arc::clone(warmed), Arc::clone(lost));
     }
 
-    /// True if a request at `time_ms` finds nothing in the cache of the model in use. `fixed_ttl` is the life of entries in
-    /// seconds where the host sets it.
+    /// True if a request at `time_ms` finds nothing in the cache of the model in use. `set_ttl` is the life of entries in
+    /// seconds, if the host sets it.
     #[must_use]
-    pub fn is_cold(&self, time_ms: Option<f64>, fixed_ttl: Option<f64>) -> bool {
+    pub fn is_cold(&self, time_ms: Option<f64>, set_ttl: Option<f64>) -> bool {
         let Some((source, model)) = self.models.last() else { return false };
         if !model.is_started {
             return self.models.values().any(|model| model.is_started);
@@ -79,7 +79,7 @@ impl CacheWatch {
         if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
             return true;
         }
-        let ttl = fixed_ttl.unwrap_or_else(|| model.ttl_seconds(source));
+        let ttl = set_ttl.unwrap_or_else(|| model.ttl_seconds(source));
         self.gap_seconds(source, time_ms).is_some_and(|gap| gap > ttl)
     }
 
@@ -174,7 +174,6 @@ impl ModelCache {
         Prices {
             read: relative(read, READ_RANGE).or(family.map(|family| family.read)).unwrap_or(CACHE_READ),
             write: relative(write, WRITE_RANGE).or(family.map(|family| family.write)).unwrap_or(1.0),
-            ttl_seconds: published_life(source).unwrap_or(CACHE_TTL_SECONDS),
         }
     }
 }

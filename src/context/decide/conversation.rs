@@ -29,13 +29,7 @@ impl Conversation {
     /// One without messages.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self::of(mode, Transcript::default())
-    }
-
-    /// One that is met with this transcript.
-    #[must_use]
-    pub fn of(mode: Mode, transcript: Transcript) -> Self {
-        Self { mode, transcript, fold: None, changed: usize::MAX }
+        Self { mode, transcript: Transcript::default(), fold: None, changed: usize::MAX }
     }
 
     /// Its messages.
@@ -97,18 +91,18 @@ impl Conversation {
         let (mut plan, floor, arithmetic) = fold.plan();
         plan.moves = plan.moves_in(transcript);
         let calibration = &fold.reports.calibration;
-        let (estimate, is_refused) = (calibration.estimate(), calibration.room().is_some());
-        let learned = calibration.learned();
+        let estimate = calibration.estimate();
+        let is_over = calibration.room().is_some() || estimate.tokens(plan.after) > fold.limits.budget();
         // An answer that failed may be of another model than the last report: then what is learned is not of one model.
         let lesson = calibration.lesson().filter(|lesson| Some(lesson.source) == newest);
-        let is_news = lesson.is_some_and(|lesson| lessons.learn(lesson, window));
+        let newly_learned = lesson.and_then(|lesson| lessons.learn(lesson, window));
         let limits = fold.limits.clone();
         if let Some(call) = fold.last_call() {
             lessons.called(*call);
         }
         fault::step();
         self.fold = Some(Arc::new(fold));
-        Decision { plan, floor, estimate, arithmetic, is_refused, learned, is_news, limits }
+        Decision { plan, floor, estimate, arithmetic, is_over, newly_learned, limits }
     }
 
     /// Says that the call which was planned last is not made.

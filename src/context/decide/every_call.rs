@@ -3,12 +3,11 @@
 //! Going on from the last call gives the same as starting over.
 
 use super::calibration::Calibration;
-use crate::context::request::account::{Account, Form};
+use crate::context::request::account::Account;
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::shrink::{Goals, shrink};
 use crate::context::request::layers::window::Window;
 use crate::context::request::layers::{Limits, Overflow, images, thinking, tool_results};
-use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::strip_unbound;
 
 /// How far the layers have come over a growing transcript.
@@ -34,9 +33,7 @@ impl Layers {
             self.waiting.iter().partition(|&&index| account.is_recalled_now(index) || states.keeps(index));
         self.waiting = waiting;
         for index in due {
-            if tool_results::is_shortenable(account, index) {
-                account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
-            }
+            tool_results::shorten(account, index);
         }
         images::omit_old(account, limits);
         let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
@@ -45,7 +42,7 @@ impl Layers {
             && Some(index) != step
         {
             if thinking::is_strippable(account, index, step) {
-                account.set(index, Form::Edited, Layer::Thinking, Reason::OldThinking);
+                thinking::strip(account, index);
             }
             self.thinkers_done += 1;
         }
@@ -64,15 +61,13 @@ impl Layers {
 /// Layer 4 where no more goes than must.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
     if !fits(account, limits, calibration) {
-        let room = calibration.room();
-        let most = room.unwrap_or_else(|| limits.most_words());
-        let budget = room.unwrap_or_else(|| limits.budget());
-        shrink(account, &calibration.estimate(), Goals { most, ..Goals::least(budget) });
+        let most = calibration.room().unwrap_or_else(|| limits.most_words());
+        let goals = Goals { most, ..Goals::least(calibration.budget(limits)) };
+        shrink(account, &calibration.estimate(), goals);
     }
 }
 
-/// True if the request fits the room that a refusal left, or else the budget.
+/// Returns `true` if the request fits.
 pub(super) fn fits(account: &Account, limits: &Limits, calibration: &Calibration) -> bool {
-    let budget = calibration.room().unwrap_or_else(|| limits.budget());
-    calibration.estimate().tokens(account.sent()) <= budget
+    calibration.estimate().tokens(account.sent()) <= calibration.budget(limits)
 }

@@ -21,7 +21,7 @@ use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Form};
 use crate::context::request::layers::keep::{Kept, States};
 use crate::context::request::layers::{Keeping, Limits, Overflow};
-use crate::context::request::plan::{Edit, Plan};
+use crate::context::request::plan::Plan;
 use crate::context::request::validity::strip_within;
 use crate::tokens::estimate::{Estimate, Size};
 
@@ -195,9 +195,7 @@ impl Fold {
         }
         let is_first = !replace(&mut self.has_planned, true);
         let decided = self.decide(is_first);
-        let (plan, floor) = (self.account.plan(), self.floor());
-        let frontier = plan.edits.last().map_or(0, Edit::end);
-        (plan, floor, decided.map(|decided| Arithmetic { frontier, ..decided }))
+        (self.account.plan(), self.floor(), decided)
     }
 
     /// Decides about the next call, which may be the first that is planned, and edits for it.

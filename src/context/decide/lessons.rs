@@ -69,10 +69,10 @@ impl Lessons {
         windows.iter().find(|(at, _)| at.total_cmp(&told).is_eq()).map(|(_, window)| *window)
     }
 
-    /// Learns from a conversation where the host says the window `told`. Returns `true` if the model's window is news.
-    pub fn learn(&mut self, lesson: Lesson<'_>, told: f64) -> bool {
+    /// Learns from a conversation where the host says the window `told`. Returns the model's window if it is news.
+    pub fn learn(&mut self, lesson: Lesson<'_>, told: f64) -> Option<LearnedWindow> {
         let Lesson { source, line, window } = lesson;
-        let is_news = window.is_some() && window != self.window(Some(source), told);
+        let is_news = window != self.window(Some(source), told);
         self.models.change(source, |model| {
             let telling = line.filter(|(_, reports)| model.estimate.is_none() || *reports >= TELLING_REPORTS);
             model.estimate = telling.map(|(estimate, _)| estimate).or(model.estimate);
@@ -80,7 +80,7 @@ impl Lessons {
             model.windows.extend(window.map(|window| (told, window)));
             model.windows.drain(..model.windows.len().saturating_sub(WINDOWS));
         });
-        is_news
+        window.filter(|_| is_news)
     }
 
     /// Remembers a call.
@@ -173,7 +173,7 @@ mod tests {
         let (source, mut lessons) = (Source::default(), Lessons::default());
         let window = Some(LearnedWindow { tokens: 128_000.0, output: 0.0 });
         let mut learn = |window, told| lessons.learn(Lesson { source: &source, line: None, window }, told);
-        assert_eq!([learn(window, 2e5), learn(None, 4e5), learn(window, 2e5)], [true, false, false]);
+        assert_eq!([learn(window, 2e5), learn(None, 4e5), learn(window, 2e5)], [window, None, None]);
         assert_eq!(lessons.window(Some(&source), 2e5), window);
     }
 }

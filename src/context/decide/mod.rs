@@ -25,7 +25,6 @@ pub use lessons::Lessons;
 use self::calibration::LearnedWindow;
 use self::economy::Policy;
 use self::verdict::Arithmetic;
-use crate::context::facts::transcript::Transcript;
 use crate::context::request::layers::Limits;
 use crate::context::request::plan::Plan;
 use crate::tokens::estimate::{Estimate, Size};
@@ -41,14 +40,14 @@ pub enum Mode {
     Sticky,
 }
 
-/// The host's word at a call.
-#[derive(Clone, Debug)]
+/// Settings from the host for one call.
+#[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// The prices and shares that are weighed.
+    /// The settings of the sticky schedule.
     pub policy: Policy,
     /// The limits of the layers.
     pub limits: Limits,
-    /// Tokens of its prompt and tools; `None` where it says nothing.
+    /// Tokens of its prompt and tools, if it tells.
     pub overhead_tokens: Option<f64>,
 }
 
@@ -63,26 +62,10 @@ pub struct Decision {
     pub estimate: Estimate,
     /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.
     pub arithmetic: Option<Arithmetic>,
-    /// True if the last request was refused for its length.
-    pub is_refused: bool,
-    /// The window of the model that answered last, as refusals taught it.
-    pub learned: Option<LearnedWindow>,
-    /// True if no conversation of the hook knew that window.
-    pub is_news: bool,
+    /// True if the request may not fit: the last one was refused for its length, or the estimate is over the budget.
+    pub is_over: bool,
+    /// The window of the model that answered last, if a refusal taught it to the hook just now.
+    pub newly_learned: Option<LearnedWindow>,
     /// The limits that hold: the host's, narrowed by what refusals taught.
     pub limits: Limits,
-}
-
-/// Decides about the call that would follow `transcript`, met for the first time. `overhead_tokens` is what the host says of
-/// its prompt and tools.
-#[must_use]
-pub fn decide(
-    transcript: &Transcript,
-    mode: Mode,
-    policy: &Policy,
-    limits: &Limits,
-    overhead_tokens: Option<f64>,
-) -> Decision {
-    let terms = Terms { policy: *policy, limits: limits.clone(), overhead_tokens };
-    Conversation::of(mode, transcript.clone()).decide(&terms, &mut Lessons::default())
 }

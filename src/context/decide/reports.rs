@@ -21,7 +21,7 @@ pub struct Request {
     pub elsewhere: Option<Sent>,
 }
 
-/// The lessons of the reports so far.
+/// Everything learned from answers: token counts and cache behaviour.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
     /// The provider's way of counting.

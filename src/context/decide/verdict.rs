@@ -20,8 +20,6 @@ pub struct Arithmetic {
     pub rewrite: f64,
     /// Calls after which a batch has paid for itself: worked out where one was, else expected.
     pub payback_calls: f64,
-    /// Index after the last edited message.
-    pub frontier: usize,
 }
 
 impl Verdict {
@@ -38,7 +36,7 @@ impl Verdict {
 /// ```
 /// use pi_strata::context::decide::economy::Prices;
 /// use pi_strata::context::decide::verdict::payback_calls;
-/// let prices = Prices { read: 0.1, write: 1.25, ttl_seconds: 300.0 };
+/// let prices = Prices { read: 0.1, write: 1.25 };
 /// assert_eq!(payback_calls(20_000.0, 40_000.0, prices).round(), 23.0);
 /// // A fourth of the read price: four times as long, and a little more.
 /// assert_eq!(payback_calls(20_000.0, 40_000.0, Prices { read: 0.025, ..prices }).round(), 98.0);

@@ -17,13 +17,14 @@ use crate::tokens::estimate::{Estimate, Size};
 
 /// Provider tokens per cl100k token before a model has taught us: Claude on recorded sessions, 1.22 to 1.33.
 pub const PRIOR_SCALE: f64 = 1.27;
-/// What stands beside the messages of a model whose first report is a refusal, in cl100k tokens: it tells no scale else.
+/// Assumed tokens of prompt and tools where a model's first report is a refusal, in cl100k tokens.
 const USUAL_BESIDE: f64 = 5000.0;
 /// Answers without a usable report that are remembered, the latest.
 const UNREPORTED: usize = 16;
-/// Most that the prompt which a refusal names may be off what is known of the model, as a share: else its words are of
-/// something else.
+/// Largest relative error between the prompt that a refusal names and the estimate. With a larger one the number is not the
+/// prompt.
 const MOST_MISS: f64 = 0.5;
+
 /// The possible contents of a prompt, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
@@ -61,7 +62,7 @@ pub struct Lesson<'a> {
     pub window: Option<LearnedWindow>,
 }
 
-/// The lessons of the reports so far.
+/// How each model counts, and the windows that refusals taught.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     is_on: bool,
@@ -106,11 +107,22 @@ impl Calibration {
         self.room
     }
 
+    /// Most tokens of the next request: what a refusal left, else the budget.
+    #[must_use]
+    pub fn budget(&self, limits: &Limits) -> f64 {
+        self.room.unwrap_or_else(|| limits.budget())
+    }
+
     /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook's.
     #[must_use]
     pub fn learned(&self) -> Option<LearnedWindow> {
-        let learned = self.models.last().map_or(Learned::default(), |(_, model)| model.learned);
+        let learned = self.of_refusals();
         learned.window.or(self.known.window.filter(|known| !learned.exceeds(known)))
+    }
+
+    /// What refusals taught of the model that answered last.
+    fn of_refusals(&self) -> Learned {
+        self.models.last().map_or(Learned::default(), |(_, model)| model.learned)
     }
 
     /// Forgets the windows that refusals taught: the host says another window than before.
@@ -124,8 +136,8 @@ impl Calibration {
     /// The host's limits, narrowed by what refusals taught.
     #[must_use]
     pub fn narrow(&self, limits: &Limits) -> Limits {
-        let learned = self.models.last().map_or(Learned::default(), |(_, model)| model.learned);
-        let mut narrowed = Limits { most_tokens: learned.bound(&self.estimate()), ..limits.clone() };
+        let most_tokens = self.of_refusals().bound(&self.estimate());
+        let mut narrowed = Limits { most_tokens, ..limits.clone() };
         if let Some(LearnedWindow { tokens, output }) = self.learned() {
             narrowed.context_window = tokens.min(limits.context_window);
             narrowed.output_tokens = output;

@@ -2,7 +2,7 @@
 //! both goes.
 
 use super::ladder::{Ladder, Newest};
-use crate::context::decide::economy::{Policy, Prices};
+use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
 use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
@@ -66,7 +66,7 @@ impl Fold {
         let shared = if staying > limit { room } else { limit - staying };
         let least = staying + OLDER_SHARE * shared;
         // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
-        let must_gain = self.context() > limit && self.priced().prices.rewrite(1.0) > 0.0;
+        let must_gain = self.context() > limit && self.prices().rewrite(1.0) > 0.0;
         let (mut ladders, low) = if must_gain {
             let most = least.max((1.0 - GROWTH_SHARE) * limit);
             let ladders = QUARTERS.map(|quarter| (staying + quarter * shared).min(most));
@@ -101,8 +101,7 @@ impl Fold {
             let last = self.account.last_group();
             return Newest { messages: last, results: last };
         }
-        let old = tool_results::old(&self.account, &self.limits);
-        let results = old.last().map_or(0, |newest| newest + 1);
+        let results = tool_results::old_before(&self.account, &self.limits);
         Newest { messages: window::tail_start(&self.account, &self.limits), results }
     }
 
@@ -130,12 +129,12 @@ impl Fold {
         let scale = self.estimate().scale;
         let states = States::asked_for(&self.account, &self.limits, scale);
         for index in tool_results::old(&self.account, &self.limits).to_vec() {
-            if tool_results::is_shortenable(&self.account, index) && !states.keeps(index) {
-                self.account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
+            if !states.keeps(index) {
+                tool_results::shorten(&mut self.account, index);
             }
         }
         for index in self.thinking() {
-            self.account.set(index, Form::Edited, Layer::Thinking, Reason::OldThinking);
+            thinking::strip(&mut self.account, index);
         }
         for start in self.account.live_before(tail).collect::<Vec<_>>() {
             if self.context() > self.limits.threshold() && window::is_droppable(&self.account, start) {
@@ -231,7 +230,7 @@ impl Fold {
 
     /// What a batch of the request as it is costs.
     fn cost(&self, goal: &Goal) -> Cost {
-        let Policy { prices, economy, .. } = self.priced();
+        let (prices, economy) = (self.prices(), self.policy.economy);
         let lost_use = if goal.is_short { LIMIT_TIMES * economy } else { economy };
         Cost { prices, lost_use, estimate: self.estimate(), context: self.context() }
     }

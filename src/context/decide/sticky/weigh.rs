@@ -1,6 +1,6 @@
 //! Decides if the frontier moves at the next call, by what that costs and saves.
 
-use crate::context::decide::economy::Policy;
+use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
 use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
@@ -31,7 +31,7 @@ impl Fold {
     /// Makes a batch. Takes it back if it is made for the bill's sake and does not pay.
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
         self.act(weighed.verdict);
-        let prices = self.priced().prices;
+        let prices = self.prices();
         let rewritten = self.estimate().scale * self.account.rewritten().cl100k as f64;
         let left = self.context();
         // After a restart nothing tells which call was the first that was planned.
@@ -78,10 +78,9 @@ impl Fold {
         self.limits.threshold().min(self.limits.budget())
     }
 
-    /// The host's policy, with the prices that were learned where it leaves them to be.
-    pub(super) fn priced(&self) -> Policy {
-        let learned = self.reports.watch.prices().filter(|_| self.policy.learns_prices);
-        Policy { prices: learned.unwrap_or(self.policy.prices), ..self.policy }
+    /// Prices of the cache: the host's, else the learned ones.
+    pub(super) fn prices(&self) -> Prices {
+        self.policy.prices.or_else(|| self.reports.watch.prices()).unwrap_or_default()
     }
 
     /// Provider tokens below which the layers apply at each call while nothing is known of a bill.
@@ -117,12 +116,12 @@ impl Fold {
 
     /// The arithmetic of the next call.
     fn weigh(&self, is_first: bool) -> Arithmetic {
-        let (policy, context) = (self.priced(), self.context());
+        let (prices, context) = (self.prices(), self.context());
         let settled = self.settled();
-        let (removable, rewrite) = ((context - settled).max(0.0), policy.prices.rewrite(settled));
-        let carried = self.rent.carried + policy.prices.read * removable;
+        let (removable, rewrite) = ((context - settled).max(0.0), prices.rewrite(settled));
+        let carried = self.rent.carried + prices.read * removable;
         let pays = |verdict| carried >= self.times(verdict) * rewrite;
-        let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.fixed_ttl());
+        let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
         let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
         let is_over =
             is_refused || images::is_over(&self.account, &self.limits) || context > self.budget_due();
@@ -145,8 +144,8 @@ impl Fold {
         } else {
             Verdict::Wait
         };
-        let payback_calls = payback_calls(removable, settled, policy.prices);
-        Arithmetic { verdict, is_cold, context, removable, carried, rewrite, payback_calls, frontier: 0 }
+        let payback_calls = payback_calls(removable, settled, prices);
+        Arithmetic { verdict, is_cold, context, removable, carried, rewrite, payback_calls }
     }
 }
 
@@ -154,6 +153,7 @@ impl Fold {
 mod tests {
     use super::*;
     use crate::context::decide::Mode;
+    use crate::context::decide::economy::Policy;
     use crate::context::request::layers::Limits;
 
     #[test]

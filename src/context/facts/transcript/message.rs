@@ -192,6 +192,11 @@ impl Message {
         matches!(self.body, Body::User)
     }
 
+    /// Returns `true` for role `toolResult`.
+    pub fn is_tool_result(&self) -> bool {
+        matches!(self.body, Body::ToolResult(_))
+    }
+
     /// Returns `true` for role `system`.
     pub fn is_system(&self) -> bool {
         matches!(self.body, Body::System)

@@ -3,7 +3,7 @@
 //! A marker takes the place of each. What the user sends in the open turn stays as long as the provider takes it.
 
 use super::{Limits, tool_results};
-use crate::context::facts::transcript::Assistant;
+use crate::context::facts::transcript::{Assistant, Message};
 use crate::context::request::account::{Account, ImageSize};
 use crate::context::request::plan::{Layer, Reason};
 use crate::contract::IMAGE_LIMITS;
@@ -46,11 +46,11 @@ pub fn are_many(account: &Account, limits: &Limits) -> bool {
 
 /// Messages with images that are too old to stay, and how many of each, the first ones.
 fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
-    let results_end = tool_results::old(account, limits).last().map_or(0, |newest| newest + 1);
+    let results_end = tool_results::old_before(account, limits);
     let users_end = account.last_user().unwrap_or(0);
     let mut left = limits.keep_recent_images;
     let is_old = |&index: &usize| {
-        let is_result = account.message(index).is_some_and(|message| message.tool_result().is_some());
+        let is_result = account.message(index).is_some_and(Message::is_tool_result);
         index < if is_result { results_end } else { users_end }
     };
     let mut old = Vec::new();
@@ -85,7 +85,7 @@ pub fn fit(account: &mut Account, limits: &Limits) {
     let last_user = account.last_user();
     let mut pictured: Vec<usize> = account.pictured().to_vec();
     pictured.sort_by_key(|&index| {
-        let is_result = account.message(index).is_some_and(|message| message.tool_result().is_some());
+        let is_result = account.message(index).is_some_and(Message::is_tool_result);
         (Some(index) == last_user, !is_result, index)
     });
     for index in pictured {

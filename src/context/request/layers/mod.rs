@@ -31,7 +31,7 @@ pub struct Limits {
     pub keep_recent_tool_results: usize,
     /// Newest assistant messages with thinking that keep it.
     pub keep_recent_thinking: usize,
-    /// Newest images of old tool results that stay.
+    /// Newest images that stay, whoever sent them.
     pub keep_recent_images: usize,
     /// Newest messages that are never dropped by the window.
     pub keep_recent_messages: usize,

@@ -6,6 +6,7 @@
 
 use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
+use crate::context::facts::transcript::Message;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::OLDER_SHARE;
@@ -36,8 +37,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let mut room = Room { account, estimate, budget };
     let last = room.account.last_group();
     let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group == last);
-    let is_result =
-        |account: &Account, index| account.message(index).is_some_and(|of| of.tool_result().is_some());
+    let is_result = |account: &Account, index| account.message(index).is_some_and(Message::is_tool_result);
     let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
     let newest = room.cuttable(|account, index| is_result(account, index) && is_newest(account, index));
     let share = OLDER_SHARE * (budget - estimate.base) / estimate.scale;

@@ -2,7 +2,8 @@
 
 use super::{Limits, ThinkingScope};
 use crate::context::facts::transcript::Assistant;
-use crate::context::request::account::Account;
+use crate::context::request::account::{Account, Form};
+use crate::context::request::plan::{Layer, Reason};
 
 /// Protocols on which a function call, or a text with an id, is refused without the reasoning item before it.
 const REASONING_ITEM_APIS: [&str; 3] =
@@ -25,6 +26,11 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
         is_kept
     });
     keeps.last().unwrap_or(account.len()).min(end)
+}
+
+/// Removes the thinking of the message at `index`.
+pub fn strip(account: &mut Account, index: usize) {
+    account.set(index, Form::Edited, Layer::Thinking, Reason::OldThinking);
 }
 
 /// Returns `true` if the thinking of the message at `index` may go, old as it is. The step under way keeps its own, and so does

@@ -1,14 +1,27 @@
-//! Layer 1, old tool results: which may be made shorter.
+//! Layer 1, old tool results: which may be made shorter, and making them so.
 //!
 //! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
 
 use super::Limits;
-use crate::context::request::account::Account;
+use crate::context::request::account::{Account, Form};
+use crate::context::request::plan::{Layer, Reason};
 
 /// The old tool results: all but the newest, in order.
 pub fn old<'a>(account: &'a Account, limits: &Limits) -> &'a [usize] {
     let results = account.results();
     results.get(..results.len().saturating_sub(limits.keep_recent_tool_results)).unwrap_or_default()
+}
+
+/// The index before which tool results are old.
+pub fn old_before(account: &Account, limits: &Limits) -> usize {
+    old(account, limits).last().map_or(0, |newest| newest + 1)
+}
+
+/// Makes an old result shorter, if it may be.
+pub fn shorten(account: &mut Account, index: usize) {
+    if is_shortenable(account, index) {
+        account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
+    }
 }
 
 /// Returns `true` if the result at `index` has a shorter form, and was not read back in the open turn.
