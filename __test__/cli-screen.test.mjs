@@ -5,8 +5,6 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ledger } from "pi-strata/ledger";
-import { loadSession } from "../lib/cli/session.mjs";
 import { CLI, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
@@ -112,22 +110,6 @@ test("without a file the newest session is taken, of a folder the newest in it",
   assert.match(none.stderr, /^There is no session \(\*\.jsonl\) in .+; name a file\.\n$/);
 });
 
-/** A pi session whose messages are entries, with further ones put in behind a message. */
-function piFile(messages, more = {}) {
-  const lines = [{ type: "session", version: 3, id: "s" }];
-  let parentId = null;
-  const add = (entry) => {
-    const id = String(lines.length);
-    lines.push({ id, parentId, ...entry });
-    parentId = id;
-  };
-  for (const [at, message] of messages.entries()) {
-    add({ type: "message", timestamp: new Date(message.timestamp).toISOString(), message });
-    for (const entry of more[at] ?? []) add(entry);
-  }
-  return lines.map((line) => JSON.stringify(line)).join("\n");
-}
-
 /** A session of `claude` calls, each a minute after the other, that read what the one before wrote. */
 function billed(calls) {
   const messages = [{ role: "user", content: "go on", timestamp: 1e12 }];
@@ -147,41 +129,13 @@ function billed(calls) {
   return messages;
 }
 
-test("a session tells when pi kept the cache warm, and when our own command cut", async () => {
-  const messages = billed(12);
-  const last = messages.length - 1;
-  const pause = 20 * 60_000;
-  messages[last].timestamp += pause;
-  messages.push({
-    ...messages[last - 1],
-    usage: { input: 0, output: 9, cacheRead: 100, cacheWrite: 56_000 },
-    timestamp: messages[last].timestamp + 1,
-  });
-  const read = (name, more) => loadSession(fileOf(name, piFile(messages, more)));
-  const causes = async ({ all, times }) => fieldsOf((await ledger(all, times)).misses, "cause");
-  assert.deepEqual(await causes(await read("cold.jsonl")), ["expired"]);
-  const warmTimes = [4, 8, 12, 16, 20].map((minutes) => messages[last - 1].timestamp + 60_000 * minutes);
-  const warm = warmTimes.map((time) => ({
-    type: "usage",
-    kind: "cache_warm",
-    provider: "anthropic",
-    model: "claude-x",
-    timestamp: new Date(time).toISOString(),
-  }));
-  const cutAt = messages[last].timestamp;
-  const cut = { type: "custom", customType: "pi-strata", data: { cutAt } };
-  const session = await read("warm.jsonl", { [last - 1]: warm, [last]: [cut] });
-  assert.deepEqual(session.times, { warmedAt: warmTimes, coldAt: [cutAt] });
-  assert.notDeepEqual(await causes(session), ["expired"], "it was kept warm");
-});
-
 test("a session whose host prunes is taken at its usage, and that is said", () => {
   const messages = billed(30).map((message, at) =>
     message.usage && at > 30
       ? { ...message, usage: { input: 0, output: 9, cacheRead: 20_000, cacheWrite: 4_000 } }
       : message,
   );
-  const file = fileOf("pruned.jsonl", piFile(messages));
+  const file = fileOf("pruned.jsonl", asPiFile(messages));
   const { calls, oddCalls } = documentOf(["replay", file]);
   assert.equal(calls.at(-1).tokensBefore, 24_000, "as the file says");
   assert.ok(oddCalls.length > 5 && oddCalls.every(({ reported, counted }) => counted > 1.1 * reported));

@@ -17,19 +17,23 @@ test("the example agent answers every question and sends less than it holds", ()
   assert.ok(Number(sent) < Number(without), stdout.slice(-200));
 });
 
-/** The line each example ends on when all of it went well. */
-const lastLines = {
-  "ai-sdk.mjs": "the newest result is whole: true",
-  "openclaw.mjs": "questions in view: 59 of 59",
-  "guard.mjs": "as a hook: 24 messages",
-  "pipeline-worker.mjs": "turns that were cut: 2",
-  "recall.mjs": "Found it.",
+/** What each example prints when all of it goes well. */
+const PRINTS = {
+  "ai-sdk.mjs": /^the newest result is whole: true\n$/m,
+  "endless.mjs":
+    /^200 of 200 questions answered through \d{2,} new .*\n20 of 20 questions about earlier ones answered right$/m,
+  "guard.mjs": /^as a hook: 24 messages\n$/m,
+  "openclaw.mjs": /^questions in view: 59 of 59\n$/m,
+  "pipeline-worker.mjs": /^turns that were cut: 2\n$/m,
+  "planner.mjs":
+    /planner: read VERSION\.txt\n {2}\(compressed: .*json; VERSION\.txt was tried before and is not there\n.*done: the version is \d/s,
+  "recall.mjs": /^Found it\.\n$/m,
 };
-for (const [name, lastLine] of Object.entries(lastLines)) {
+for (const [name, prints] of Object.entries(PRINTS)) {
   test(`examples/${name} runs as it stands`, () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [path(name)], { encoding: "utf8" });
     assert.equal(status, 0, stderr);
-    assert.equal(stdout.trimEnd().split("\n").at(-1), lastLine);
+    assert.match(stdout, prints);
   });
 }
 

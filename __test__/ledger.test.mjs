@@ -223,6 +223,13 @@ test("without sizes a bill tells usage and expiry", () => {
   for (const at of [0, 100_000]) unpublished.enter({ model: "google/gemini-x", at, usage });
   const after = (at) => unpublished.enter({ model: "google/gemini-x", at, usage }).miss.cause;
   assert.deepEqual([after(300_000), after(700_000)], ["provider", "expired"], "as if it lived five minutes");
+  const kept = new Bill({ warmedAt: [250_000, 500_000] });
+  kept.enter({ model: "google/gemini-x", at: 0, usage });
+  assert.equal(
+    kept.enter({ model: "google/gemini-x", at: 700_000, usage }).miss.cause,
+    "provider",
+    "kept warm",
+  );
 });
 
 test("no usage at all, odd usage, and no messages", async () => {

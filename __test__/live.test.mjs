@@ -343,34 +343,6 @@ for (const [what, from, made, to, model, pauseMs] of [
   });
 }
 
-const ERRORS = {
-  "names the tokens": (tokens, window) => `prompt is too long: ${tokens} tokens > ${window} maximum`,
-  "names none": () => "Your input exceeds the context window of this model",
-};
-
-/** Switches to a model that counts more, after so many calls, and looks at each refusal. */
-async function switchedTo(scale, before, options, errorOf) {
-  const settings = { contextWindow: 32_000, basePrompt: 2000, scale: 0.8, models: { other: { scale } } };
-  const { call, calls, scribe, loop } = talk(settings, options);
-  await calls(before, 1000);
-  scribe.model = "other";
-  let [inARow, last] = [0, Number.POSITIVE_INFINITY];
-  for (let at = 0; at < 12; at += 1) {
-    const { isRefused, prompt, saysOverflow } = await call(800);
-    if (inARow > 0) assert.ok(saysOverflow && prompt < 0.95 * last, `${prompt} tokens after ${last}`);
-    [inARow, last] = [isRefused ? inARow + 1 : 0, prompt];
-    assert.ok(inARow <= 2, `scale ${scale}, ${before} calls before: refused ${inARow} times`);
-    if (isRefused) loop.messages.at(-1).errorMessage = errorOf(prompt, settings.contextWindow);
-  }
-}
-
-for (const [what, errorOf] of Object.entries(ERRORS)) {
-  both(`a refusal that ${what} makes the next request smaller`, async (options) => {
-    for (const scale of [1.5, 1.9])
-      for (let before = 12; before < 42; before += 6) await switchedTo(scale, before, options, errorOf);
-  });
-}
-
 test("what stands before a branch is sent as it was", async () => {
   const { call, calls, rewrite } = talk({ contextWindow: 32_000, basePrompt: 3000 });
   // The last batch is so far back that the newest six results of the branch are sent whole already.

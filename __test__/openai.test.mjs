@@ -203,15 +203,7 @@ describe("OpenAI's shapes", () => {
     const ours = fromOpenAIMessages(messages);
     assert.deepEqual(toOpenAIMessages(ours), messages);
     const kept = ours.map(({ toolCalls }) => toolCalls[0].arguments);
-    assert.deepEqual(kept.slice(0, 5), [
-      "12345678901234567890",
-      '{"id":12345678901234567890}',
-      '{"id": 1.0, "x": 1e400}',
-      '"a string"',
-      { spaced: [1, 2] },
-    ]);
-    const texts = messages.slice(0, 4);
-    assert.deepEqual(toOpenAIMessages(toAgentMessages(fromOpenAIMessages(texts))), texts, "through pi, too");
+    assert.deepEqual(kept.slice(0, 5), [...given.slice(0, 4), { spaced: [1, 2] }]);
     // What a host changes since is what is sent, with everything else as it was.
     const [changed] = fromOpenAIMessages([{ ...openAICall("c", '{ "a": 1 }'), name: "planner" }]);
     changed.toolCalls[0].arguments = { a: 2 };

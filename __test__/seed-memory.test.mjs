@@ -1,9 +1,7 @@
 // The rolling-memory seed, sentence by sentence, in its order: when it rolls over, what it keeps, and that no summariser can make
 // it lose the question.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { RollingMemory } from "pi-strata/sessions";
 import strata from "../index.js";
@@ -548,15 +546,4 @@ test("options that make no sense are refused by name", () => {
       (error) => error instanceof TypeError && name.test(error.message),
     );
   }
-});
-
-test("the example answers 200 questions through ten new conversations", () => {
-  const file = fileURLToPath(new URL("../examples/endless.mjs", import.meta.url));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: "utf8" });
-  assert.equal(status, 0, stderr);
-  const [, answered, conversations] =
-    /^(\d+) of 200 questions answered through (\d+) new conversations$/m.exec(stdout);
-  assert.equal(answered, "200");
-  assert.ok(Number(conversations) >= 10, stdout);
-  assert.match(stdout, /^20 of 20 questions about earlier ones answered right$/m);
 });

@@ -1,7 +1,5 @@
 // Sessions and a real Agent: what it says, calls and gets comes in by itself, and goes back as messages it can go on with.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -126,14 +124,4 @@ test("a session that is compressed while an agent works stays whole, and the age
   agent.state.messages = back;
   await agent.prompt("Go on.");
   assert.equal(agent.state.messages.at(-1).content[0].text, "Going on.");
-});
-
-test("the example plans again and does not forget", () => {
-  const file = join(ROOT, "examples/planner.mjs");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: "utf8" });
-  assert.equal(status, 0, stderr);
-  assert.match(stdout, /planner: read VERSION\.txt\n/);
-  assert.match(stdout, /planner: read package\.json; VERSION\.txt was tried before and is not there\n/);
-  assert.match(stdout, /evaluator: done: the version is \d+\.\d+\.\d+\n/);
-  assert.match(stdout, /\(compressed: /);
 });

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { countTokens, createTransformContext, explain, isWithinTokenLimit } from "../index.js";
 import { getEncoding, loadEncoding } from "../lib/tokens/index.js";
-import { installOracles, oracleOf, VOCABULARIES } from "./support/vocabularies/index.mjs";
+import { characterOf, installOracles, oracleOf, VOCABULARIES } from "./support/vocabularies/index.mjs";
 import { strings } from "./support/vocabularies/strings.mjs";
 
 const STRINGS = Number((process.env.PI_STRATA_VOCABULARY_STRINGS ?? "2000").replaceAll("_", ""));
@@ -230,11 +230,7 @@ describe("a file that cannot be used is one error with its place", () => {
 });
 
 function vocab() {
-  const bytes = Array.from({ length: 256 }, (_, byte) => byte);
-  const isShown = (byte) => (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-  const hidden = bytes.filter((byte) => !isShown(byte));
-  const character = (byte) => String.fromCharCode(isShown(byte) ? byte : 256 + hidden.indexOf(byte));
-  return Object.fromEntries(bytes.map((byte) => [character(byte), byte]));
+  return Object.fromEntries(Array.from({ length: 256 }, (_, byte) => [characterOf(byte), byte]));
 }
 
 function unreadable() {

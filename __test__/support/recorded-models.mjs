@@ -45,35 +45,26 @@ function stepOf({ usage, model, timestamp }) {
 export function toModelMessage({ role, content, toolCallId, toolName, isError }) {
   if (role === "toolResult") {
     const value = content.map(({ text }) => text ?? "").join("\n");
-    return {
-      role: "tool",
-      content: [
-        {
-          type: "tool-result",
-          toolCallId,
-          toolName,
-          output: { type: isError ? "error-text" : "text", value },
-        },
-      ],
-    };
+    const output = { type: isError ? "error-text" : "text", value };
+    return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
   }
   if (typeof content === "string") return { role, content };
-  return { role, content: content.map(toPart) };
+  return { role, content: content.map((block) => PARTS[block.type](block)) };
 }
 
-function toPart(block) {
-  switch (block.type) {
-    case "thinking":
-      return {
-        type: "reasoning",
-        text: block.thinking,
-        providerOptions: { anthropic: { signature: block.thinkingSignature } },
-      };
-    case "toolCall":
-      return { type: "tool-call", toolCallId: block.id, toolName: block.name, input: block.arguments };
-    case "image":
-      return { type: "image", image: block.data, mediaType: block.mimeType };
-    default:
-      return { type: "text", text: block.text };
-  }
-}
+/** Parts by the types of pi's blocks. */
+const PARTS = {
+  text: ({ text }) => ({ type: "text", text }),
+  thinking: ({ thinking: text, thinkingSignature: signature }) => ({
+    type: "reasoning",
+    text,
+    providerOptions: { anthropic: { signature } },
+  }),
+  toolCall: ({ id: toolCallId, name: toolName, arguments: input }) => ({
+    type: "tool-call",
+    toolCallId,
+    toolName,
+    input,
+  }),
+  image: ({ data: image, mimeType: mediaType }) => ({ type: "image", image, mediaType }),
+};

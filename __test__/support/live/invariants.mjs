@@ -2,7 +2,7 @@
 
 import { validate } from "../../../index.js";
 import contract from "../../../lib/contract.js";
-import { isTold, Judge, MOST_ERROR } from "./judge.mjs";
+import { isTold, Judge, MOST_ERROR, nameOf } from "./judge.mjs";
 import { commonRun } from "./same.mjs";
 
 /** Tokens by which an estimate may be off however small the prompt is: a report that small could be true. */
@@ -170,10 +170,6 @@ function goesOn(list, last) {
 function isLeast({ events, estimate }) {
   const overflow = events.find(({ type }) => type === "contextOverflow");
   return overflow !== undefined && overflow.floorTokens >= LEAST_SHARE * estimate;
-}
-
-function nameOf({ role, timestamp, toolCallId }) {
-  return `${role} ${timestamp} ${toolCallId}`;
 }
 
 /** Tokens by which the size of a message that was sent may be off: none, unless it was cut to fit. */

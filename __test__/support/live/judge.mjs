@@ -147,6 +147,7 @@ function isFrom(sent, message) {
   );
 }
 
-function nameOf({ role, timestamp, toolCallId }) {
+/** What tells a message, edited or not. */
+export function nameOf({ role, timestamp, toolCallId }) {
   return `${role} ${timestamp} ${toolCallId}`;
 }

@@ -100,14 +100,17 @@ function writeGlm() {
   writeFileSync(GLM, JSON.stringify(file, null, 1));
 }
 
+/** The character that stands for a byte in a vocabulary. */
+export function characterOf(byte) {
+  const isShown = (each) => (each > 0x20 && each < 0x7f) || (each > 0xa0 && each !== 0xad);
+  const hidden = Array.from({ length: byte }, (_, each) => each).filter((each) => !isShown(each));
+  return String.fromCharCode(isShown(byte) ? byte : 256 + hidden.length);
+}
+
 /** Llama's file without the tokens that hold missing bytes. Its library puts nothing or `?` in their place. */
 function writeLossy() {
   const { model, added_tokens: added, ...rest } = JSON.parse(readFileSync(LLAMA31, "utf8"));
-  const isShown = (byte) => (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-  const hidden = Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => !isShown(byte));
-  const missing = new Set(
-    MISSING.map((byte) => String.fromCharCode(isShown(byte) ? byte : 256 + hidden.indexOf(byte))),
-  );
+  const missing = new Set(MISSING.map(characterOf));
   const isWhole = (token) => [...token].every((character) => !missing.has(character));
   const tokens = Object.keys(model.vocab).filter(isWhole);
   const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
@@ -132,22 +135,9 @@ export function installOracles() {
   const stamp = join(WORK, "stamp");
   const hash = createHash("sha256").update(readFileSync(requirements)).digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
-  const install = [
-    "-m",
-    "pip",
-    "install",
-    "--quiet",
-    "--disable-pip-version-check",
-    "--no-deps",
-    "--upgrade",
-  ];
-  const { status, stderr } = spawnSync(
-    "python3",
-    [...install, "--target", PYTHON, "--requirement", requirements],
-    {
-      encoding: "utf8",
-    },
-  );
+  const install = "-m pip install --quiet --disable-pip-version-check --no-deps --upgrade".split(" ");
+  const args = [...install, "--target", PYTHON, "--requirement", requirements];
+  const { status, stderr } = spawnSync("python3", args, { encoding: "utf8" });
   if (status !== 0) throw new Error(`pip cannot install the oracles: ${stderr}`);
   writeFileSync(stamp, hash);
 }

@@ -1,6 +1,8 @@
 // Strings that find mistakes in a tokenizer, from a seed: each kind aims at one thing that a pattern, a normaliser, added
 // tokens or merges can get wrong.
 
+import { dice } from "../transcripts.mjs";
+
 const WORDS =
   "the of Hello HELLO camelCase snake_case don't I'LL we've 'S 'ſ naïve cafe\u0301 straße ﬁ Ⅷ ½ ² 12 123 1234 12345 ١٢٣ " +
   "3.14 0xFF 中文 你好世界 日本語テスト カタカナ・イ ひらがな゛ 한국어 русский العربية हिन्दी ไทย 😀 👩‍👩‍👧 \u200d \ufeff \u00a0 \u3000 \u2028 " +
@@ -30,7 +32,7 @@ const BLOCKS = [
 
 /** `count` strings, with the texts of `tokens` among their words. */
 export function* strings(count, seed, tokens) {
-  const below = generator(seed);
+  const below = dice(seed);
   const pick = (list) => list[below(list.length)];
   const repeat = (most, make) => Array.from({ length: 1 + below(most) }, make).join("");
   const words = WORDS.split(" ");
@@ -54,15 +56,4 @@ function character(below, pick) {
     const text = String.fromCodePoint(first + below(end - first));
     if (/\p{Assigned}/u.test(text)) return text;
   }
-}
-
-/** Numbers below a limit: xorshift, the same on every machine. */
-function generator(seed) {
-  let state = (seed * 0x9e3779b1) >>> 0 || 1;
-  return (limit) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % limit;
-  };
 }
