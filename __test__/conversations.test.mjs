@@ -181,6 +181,23 @@ test("what stands in two lists without being an object tells of no common past",
   }
 });
 
+test("a conversation whose first message was edited stays known among many, one asked aside does not", () => {
+  for (const [change, isKept] of [
+    [([, ...rest]) => [user("edited"), ...rest], true],
+    [(list) => list.slice(1), false],
+  ]) {
+    const conversations = new Conversations();
+    const kind = { language: () => "en" };
+    const list = [user("go"), calls(["c0"]), result("c0", "one"), says("done")];
+    const keep = (target, found) => conversations.keep({ target, language: "en", free() {} }, target, found);
+    keep(list, {});
+    const changed = change(list);
+    keep(changed, conversations.find(changed, kind));
+    for (let i = 0; i < 20; i += 1) keep([user(`task ${i}`)], {});
+    assert.equal(conversations.find([...changed, user("on")], kind).conversation?.target === changed, isKept);
+  }
+});
+
 test("a conversation with ids like another's keeps its own language", async () => {
   const bare = (messages) => structuredClone(messages).map(({ timestamp, ...message }) => message);
   const talk = (first) =>

@@ -26,8 +26,9 @@ class Conversations {
 
   /**
    * Finds the `conversation` that `list` continues: `shared` is what both begin with, and `cuts` counts how many times in a row its
-   * beginning was cut. Returns an empty object where the list begins a new conversation. `isFork` says that the list leaves an
-   * answer or the beginning behind: then the caller forks, for both may go on. The list has this `encoding` and `language()`.
+   * beginning was cut or changed. `isAside` says that it was cut: a host may ask aside with the end of a list. Returns an empty
+   * object where the list begins a new conversation. `isFork` says that the list leaves an answer or the beginning behind: then
+   * the caller forks, for both may go on. The list has this `encoding` and `language()`.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive();
@@ -36,7 +37,8 @@ class Conversations {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
       const isAlike = (one) => one.encoding === encoding && one.language === language();
       if (cut === undefined || !isAlike(cut)) return {};
-      return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1 };
+      const isAside = cut.isAside || isShifted(cut.target, list);
+      return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1, isAside };
     }
     const { conversation, target, knownEnd } = best;
     const isFork = leavesAnswer(best, list);
@@ -56,11 +58,11 @@ class Conversations {
   }
 
   /** Keeps the conversation of a call with `list` as the latest, by what `find` said. */
-  keep(conversation, list, { cuts = 0, shared }) {
-    conversation.cuts = cuts;
+  keep(conversation, list, { cuts = 0, isAside = false, shared }) {
+    Object.assign(conversation, { cuts, isAside });
     const newest = newestIn(list);
-    // Hosts ask aside with the end of a list, time and again: a cut one that nobody continues is held for a while, by `#held`.
-    if (newest !== undefined && cuts === 0)
+    // Hosts ask aside time and again: such a conversation is held for a while, by `#held`, unless it goes on.
+    if (newest !== undefined && !isAside)
       this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);
     // The host holds the messages of this conversation itself.
@@ -68,7 +70,7 @@ class Conversations {
     const held = isHostsOwn ? others : [conversation, ...others];
     this.#held = held.slice(0, MOST_COPIED);
     for (const one of held.slice(MOST_COPIED)) {
-      if (one.cuts === 0) continue;
+      if (!one.isAside) continue;
       this.forget(one);
       one.free();
     }
@@ -123,6 +125,12 @@ function leavesAnswer({ target, knownEnd }, list) {
 /** Tells whether a message of a list is a known one: the same object, or a copy of an answer. */
 const isOwn = (known, message) => known === message && typeof message === "object" && message !== null;
 const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
+
+/** True if none of the newest known messages stands in `list` where it stood. */
+function isShifted(known, list) {
+  const isThere = (message, at) => isOwn(known[at], message) || isCopy(known[at], message);
+  return !list.some((message, at) => at >= known.length - NEWEST && isThere(message, at));
+}
 
 /** The conversation whose newest messages, as `is` tells, stand nearest to the end of `list`: its beginning was cut or compacted. */
 function nearest(conversations, list, is) {
