@@ -175,7 +175,7 @@ describe(`a handle of ${KIND}`, () => {
     manager.getOrCreateContext("s", "Be brief.");
     for (const message of numbered(6)) manager.addMessage("s", message);
     change(database, "UPDATE strata_messages SET body = '{\"role\":' WHERE position = 2");
-    change(database, "UPDATE strata_messages SET body = '7' WHERE position = 3");
+    change(database, 'UPDATE strata_messages SET body = \'{"role":"usez","content":""}\' WHERE position = 3');
     change(database, "UPDATE strata_messages SET body = x'ff00' WHERE position = 4");
     const kept = ["Be brief.", "message 0", "message 4", "message 5"];
     assert.deepEqual([contents(manager, "s"), contents(manager, "s")], [kept, kept]);
@@ -188,6 +188,9 @@ describe(`a handle of ${KIND}`, () => {
     manager.addMessage("s", user("goes on"));
     assert.deepEqual(contents(manager, "s"), [...kept, "goes on"]);
     assert.equal(events.length, 4);
+    for (const message of numbered(60)) manager.addMessage("s", { ...message, id: message.content });
+    change(database, "UPDATE strata_messages SET body = '{\"role\":\"user\"}' WHERE id = 'message 3'");
+    assert.deepEqual(manager.deleteMessages("s", ["message 4"]), ["message 4"], "a note of another shape");
   });
 
   test("that is closed during a background summary is one event", async () => {

@@ -101,4 +101,4 @@ function parsed(text) {
   return value;
 }
 
-module.exports = { checkMessage, isBlock, keyOf, newId, parsed };
+module.exports = { ROLES, checkMessage, isBlock, keyOf, newId, parsed };

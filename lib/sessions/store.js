@@ -4,7 +4,7 @@
 
 const { written } = require("../shapes/text.js");
 const { DatabaseError } = require("./database_errors.js");
-const { parsed } = require("./message.js");
+const { ROLES, parsed } = require("./message.js");
 
 /** Version of the tables. */
 const VERSION = 1;
@@ -79,6 +79,10 @@ function* makeTables() {
   yield* checkTables();
 }
 
+const isState = ({ id }) => typeof id === "string";
+const isMessage = ({ role, content }) => ROLES.has(role) && typeof content === "string";
+const isNote = ({ role, toolCalls }) => ROLES.has(role) && Array.isArray(toolCalls);
+
 class SqlStore {
   #lost;
 
@@ -142,22 +146,22 @@ class SqlStore {
     const key = row.session_id;
     const rows = yield [withNotes ? SQL.all : SQL.messages, [key]];
     const readable = rows.flatMap(({ position, id, body }) => {
-      const message = this.#value(key, id, body, position < 0 ? "role" : "content");
+      const message = this.#value(key, id, body, position < 0 ? isNote : isMessage);
       return message === undefined ? [] : [{ position, id, message }];
     });
     return sessionOf(this.#fields(row), readable);
   }
 
   #fields({ session_id: key, state, created_at: createdAt, updated_at: updatedAt }) {
-    return { state: this.#value(key, undefined, state, "id") ?? { id: key }, createdAt, updatedAt };
+    return { state: this.#value(key, undefined, state, isState) ?? { id: key }, createdAt, updatedAt };
   }
 
-  /** Parses a row's JSON object, which must have a string `field`. */
-  #value(key, id, text, field) {
+  /** Parses a row's JSON. Reports a value that `isReadable` refuses. */
+  #value(key, id, text, isReadable) {
     try {
       const value = parsed(text);
-      if (typeof value[field] === "string") return value;
-      throw new TypeError(`it has no ${field}`);
+      if (isReadable(value)) return value;
+      throw new TypeError("it has another shape");
     } catch (error) {
       this.#lost({ key, id, error });
       return undefined;
