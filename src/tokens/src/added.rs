@@ -163,7 +163,7 @@ impl Matcher {
 }
 
 fn is_in_word(before: &str, after: &str) -> bool {
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let is_word = |character| regex_syntax::try_is_word_character(character).unwrap_or(false);
     before.chars().next_back().is_some_and(is_word) || after.chars().next().is_some_and(is_word)
 }
 
@@ -205,7 +205,8 @@ mod tests {
         let stripping = AddedToken { lstrip: true, rstrip: true, ..token("<s>", 1) };
         assert_eq!(cut(vec![stripping], false, false, "a \n<s> \u{3000}b"), ["a", "#1", "b"]);
         let alone = AddedToken { single_word: true, ..token("<s>", 1) };
-        assert_eq!(cut(vec![alone], false, false, "a<s> <s>"), ["a<s> ", "#1"]);
+        let text = "a<s> e\u{301}<s> <s>½";
+        assert_eq!(cut(vec![alone], false, false, text), ["a<s> e\u{301}<s> ", "#1", "½"]);
         let composed = AddedToken { normalized: true, ..token("e\u{301}", 1) };
         assert_eq!(cut(vec![composed.clone()], true, false, "xe\u{301}e\u{300}"), ["x", "#1", "\u{e8}"]);
         assert_eq!(cut(vec![AddedToken { normalized: false, ..composed }], true, false, "é"), ["é"]);
