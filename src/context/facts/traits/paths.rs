@@ -71,10 +71,7 @@ fn is_absolute(path: &str) -> bool {
 
 /// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
 pub(super) fn is_path(word: &str) -> bool {
-    !word.is_empty()
-        && !word.contains(['$', '*', '?', '`', '(', '{', '\n'])
-        && word != "."
-        && word != "/dev/null"
+    !word.is_empty() && !word.contains(['$', '*', '?', '`', '{', '\n']) && word != "." && word != "/dev/null"
 }
 
 /// Returns `true` if a word has the extension of a file.

@@ -208,7 +208,7 @@ impl<'a> Operation<'a> {
                     _ => {}
                 }
                 // A word in brackets is PowerShell's `(Get-Content a.rs)[9..39]`.
-                if skip > 0 || word.starts_with('[') {
+                if skip > 0 || word.starts_with('[') && word.ends_with(']') {
                     skip = skip.saturating_sub(1);
                     of.asked.push(word);
                 } else {

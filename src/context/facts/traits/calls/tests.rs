@@ -200,6 +200,23 @@ fn every_form_is_read_under_its_name() {
 }
 
 #[test]
+fn a_path_with_brackets_is_one_in_every_form() {
+    for path in ["app/(auth)/[id]/page.tsx", "[slug].tsx"] {
+        let wanted = File { path: Path::of(path, None).expect("is a path"), ..file(None) };
+        for (tool, arguments) in [
+            ("Read", json!({ "file_path": path })),
+            ("bash", json!({ "command": format!("cat '{path}'") })),
+            ("shell", json!({ "command": ["cat", path] })),
+            ("powershell", json!({ "command": format!("Get-Content -LiteralPath \"{path}\"") })),
+            ("bash", json!({ "command": format!("python -c \"print(open('{path}').read())\"") })),
+        ] {
+            let target = Target::of(&utf16(tool), &utf16(&arguments.to_string()), &mut Vec::new());
+            assert_eq!(&*target.files, std::slice::from_ref(&wanted), "{arguments}");
+        }
+    }
+}
+
+#[test]
 fn a_part_of_a_file_is_told_from_the_whole_in_every_form() {
     for (row, target) in targets(PARTIAL_READS, &[]) {
         let [read] = &*target.files else { panic!("{row}") };
