@@ -5,6 +5,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::words::UNKNOWN;
+
 /// Most parts of a path, and characters of one. Earlier parts are left out.
 const MAX_PARTS: usize = 24;
 const PART_CHARS: usize = 80;
@@ -71,7 +73,7 @@ fn is_absolute(path: &str) -> bool {
 
 /// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
 pub(super) fn is_path(word: &str) -> bool {
-    !word.is_empty() && !word.contains(['$', '*', '?', '`', '{', '\n']) && word != "." && word != "/dev/null"
+    !word.is_empty() && !word.contains([UNKNOWN, '*', '?', '{', '\n']) && word != "." && word != "/dev/null"
 }
 
 /// Returns `true` if a word has the extension of a file.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::forms::{Names, Operands, Program, TABLE};
 use super::paths::{is_path, joined, looks_like_file};
 use super::target::{File, FileUse, part_of};
-use super::words::{Command, commands};
+use super::words::{Command, UNKNOWN, commands};
 use super::{patch, script};
 
 /// Commands looked at in one call, words of one, files in all of them, and scripts inside scripts.
@@ -236,7 +236,7 @@ fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
         let is_assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
         if is_assignment {
             words = rest;
-        } else if first.starts_with('$') && rest.first() == Some(&"=") {
+        } else if first.starts_with(UNKNOWN) && rest.first() == Some(&"=") {
             words = rest.get(1..).unwrap_or_default();
         } else {
             let program = TABLE.program(&name_of(first));

@@ -1,6 +1,9 @@
 //! Splits a shell script into simple commands: words without their quotes, the file that output goes to, and the text of a
 //! here-document.
 
+/// Stands in a word before a variable or a substitution, for which the shell puts its value.
+pub(super) const UNKNOWN: char = '\0';
+
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
@@ -89,6 +92,7 @@ impl<'a> Splitter<'a> {
                 '$' if self.rest.starts_with("$(") => self.substitution(&mut word),
                 other => {
                     self.skip(other);
+                    word.extend((other == '$').then_some(UNKNOWN));
                     word.push(other);
                 }
             }
@@ -111,7 +115,7 @@ impl<'a> Splitter<'a> {
 
     fn quoted(&mut self, quote: char, word: &mut String) {
         self.skip(quote);
-        word.extend((quote == '`').then_some(quote));
+        word.extend((quote == '`').then_some(UNKNOWN));
         while let Some(character) = self.rest.chars().next() {
             self.skip(character);
             let escaped = self.rest.chars().next().filter(|_| quote == '"' && character == '\\');
@@ -122,7 +126,11 @@ impl<'a> Splitter<'a> {
                     word.push(known);
                 }
                 Some('\n') => _ = self.line(),
-                _ => word.push(character),
+                _ => {
+                    let is_open = quote == '"' && matches!(character, '$' | '`');
+                    word.extend(is_open.then_some(UNKNOWN));
+                    word.push(character);
+                }
             }
         }
     }
@@ -148,6 +156,7 @@ impl<'a> Splitter<'a> {
             depth == 0
         });
         let (part, rest) = self.rest.split_at(end.map_or(self.rest.len(), |(at, _)| at + 1));
+        word.push(UNKNOWN);
         word.push_str(part);
         self.rest = rest;
     }

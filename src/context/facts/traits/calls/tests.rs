@@ -158,7 +158,8 @@ ls | {"path": "src"}
 list_dir | {"dir_path": "src", "path": "src"}
 Grep | {"pattern": "x", "path": "src"}
 bash | {"command": "cargo test"}
-bash | {"command": "cat $FILE *.rs"}
+bash | {"command": "cat $FILE *.rs \"$PWD/a.rs\" `ls` $(ls) a?.rs"}
+powershell | {"command": "$x = \"a.rs\"; Get-Content $x"}
 bash | {"command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs"}
 bash | {"command": "node <<'EOF'\ncat a.rs\nEOF"}
 shell | {"command": ["make", "cat", "a.rs"]}
@@ -200,15 +201,15 @@ fn every_form_is_read_under_its_name() {
 }
 
 #[test]
-fn a_path_with_brackets_is_one_in_every_form() {
-    for path in ["app/(auth)/[id]/page.tsx", "[slug].tsx"] {
+fn a_path_with_signs_is_one_in_every_form() {
+    for path in ["app/(auth)/[id]/page.tsx", "[slug].tsx", "app/routes/$id.tsx"] {
         let wanted = File { path: Path::of(path, None).expect("is a path"), ..file(None) };
         for (tool, arguments) in [
             ("Read", json!({ "file_path": path })),
             ("bash", json!({ "command": format!("cat '{path}'") })),
             ("shell", json!({ "command": ["cat", path] })),
-            ("powershell", json!({ "command": format!("Get-Content -LiteralPath \"{path}\"") })),
-            ("bash", json!({ "command": format!("python -c \"print(open('{path}').read())\"") })),
+            ("powershell", json!({ "command": format!("Get-Content -LiteralPath '{path}'") })),
+            ("bash", json!({ "command": format!("python <<'PY'\nprint(open('{path}').read())\nPY") })),
         ] {
             let target = Target::of(&utf16(tool), &utf16(&arguments.to_string()), &mut Vec::new());
             assert_eq!(&*target.files, std::slice::from_ref(&wanted), "{arguments}");
