@@ -8,7 +8,7 @@ import { costText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
-import { figureList, printable, progressLine, screenColumns } from "./terminal.mjs";
+import { figureList, printable, progressLine, screenColumns, wrapped } from "./terminal.mjs";
 
 const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
@@ -72,7 +72,8 @@ export const replay = {
       const data = await reports.reportData(session, run, { ...setting, ...named });
       await reports.writeReport(html, reports.reportHtml(data));
       others.stop();
-      closing.push(`The report is in ${printable(html)}; open it in any browser.`);
+      const words = `The report is in ${printable(html)}; open it in any browser.`;
+      closing.push(wrapped(words, screenColumns()).join("\n"));
     }
     return { document: { ...told, oddCalls, calls: run.record.calls, summary }, text: closing.join("\n\n") };
   },
