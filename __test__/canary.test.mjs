@@ -46,19 +46,9 @@ test("events say nothing of what was said", async () => {
       repair(messages);
     }
   }
-  const expected = [
-    "contextOverflow",
-    "failed",
-    "imagesOmitted",
-    "messagesDropped",
-    "optionFailed",
-    "repaired",
-    "shrunk",
-    "thinkingStripped",
-    "toolResultSummarized",
-    "transformed",
-  ];
-  assert.deepEqual([...seen].sort(), expected);
+  const expected =
+    "contextOverflow failed imagesOmitted messagesDropped optionFailed repaired shrunk thinkingStripped toolResultSummarized transformed";
+  assert.equal([...seen].sort().join(" "), expected);
   assert.deepEqual([...leaks], []);
   assert.ok(!JSON.stringify(status()).includes(CANARY));
 });

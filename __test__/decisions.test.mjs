@@ -81,13 +81,6 @@ test("of two reads of one file the older goes first", async () => {
   assert.ok(left(0) < left(16), `${left(0)} and ${left(16)}`);
 });
 
-test("all that the user said stays, and the newest results stay whole", async () => {
-  const messages = session(logs);
-  const sent = await sentOf(messages);
-  const of = (role) => messages.filter((message) => message.role === role);
-  for (const message of [...of("user"), ...of("toolResult").slice(-6)]) assert.ok(sent.includes(message));
-});
-
 test("an app's notes in the open turn stay: pi sends them as the user's words", async () => {
   const messages = agentSession(logs, { answer: (i) => ({ usage: i === 0 ? REPORT : {} }) });
   messages.at(-1).timestamp += PAUSE;

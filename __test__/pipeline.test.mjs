@@ -18,6 +18,9 @@ import { open } from "./support/sqlite.mjs";
 
 const user = (content) => ({ role: "user", content });
 const contents = (messages) => messages.map(({ content }) => content);
+/** A pipeline whose compressor has these bounds. */
+const pipelineOf = (provider, bounds, more) =>
+  new Pipeline({ provider, compressor: new SimpleCompressor(bounds), ...more });
 const image = { type: "image", mimeType: "image/png", data: "AAAA" };
 const turn = [
   { role: "assistant", content: "", toolCalls: [{ id: "1", name: "read", arguments: { path: "a" } }] },
@@ -129,11 +132,7 @@ for (const [name, make] of Object.entries(engines)) {
       const { sql, provider } = await tabled();
       const own = provider();
       for (let i = 0; i < 14; i += 1) await own.append(1, user(`${i} ${"x".repeat(i === 13 ? 5_000 : 1)}`));
-      const pipeline = new Pipeline({
-        provider: own,
-        compressor: new SimpleCompressor(),
-        assembler: new StandardAssembler(),
-      });
+      const pipeline = pipelineOf(own, {}, { assembler: new StandardAssembler() });
       for (const question of ["q1", "q2"]) {
         const messages = await pipeline.prepare(1, "Be brief.", question);
         assert.equal(messages.length, 14);
@@ -146,18 +145,11 @@ for (const [name, make] of Object.entries(engines)) {
       const rows = await waitFor(() => sql("SELECT event_type, payload, chat_id FROM events ORDER BY id"), 2);
       for (const { event_type, payload, chat_id } of rows) {
         const fields = typeof payload === "string" ? JSON.parse(payload) : payload;
-        const expected = {
-          original_count: 14,
-          compressed_count: 12,
-          max_messages: 12,
-          max_chars_per_message: 4_000,
-        };
+        const counts = { original_count: 14, compressed_count: 12 };
+        const expected = { ...counts, max_messages: 12, max_chars_per_message: 4_000 };
         assert.deepEqual([event_type, fields, Number(chat_id)], ["context.compressed", expected, 1]);
       }
-      await new Pipeline({
-        provider: own,
-        compressor: new SimpleCompressor({ maxMessages: 50, maxCharsPerMessage: 9_000 }),
-      }).prepare(1, "", "q");
+      await pipelineOf(own, { maxMessages: 50, maxCharsPerMessage: 9_000 }).prepare(1, "", "q");
       assert.equal((await sql("SELECT id FROM events")).length, 2, "nothing was cut");
     });
 
@@ -206,8 +198,8 @@ for (const [name, make] of Object.entries(engines)) {
       const own = engine.provider({ historyTable: "chat_log", eventsTable: "told" });
       await own.append(5, user("a"));
       await own.append(5, user("b"));
-      const pipeline = new Pipeline({ provider: own, compressor: new SimpleCompressor({ maxMessages: 1 }) });
-      assert.deepEqual(contents(await pipeline.prepare(5, "", "q")), ["b", "q"]);
+      const prepared = await pipelineOf(own, { maxMessages: 1 }).prepare(5, "", "q");
+      assert.deepEqual(contents(prepared), ["b", "q"]);
       const [row] = await waitFor(() => engine.sql("SELECT chat_id, type, payload FROM told"), 1);
       assert.deepEqual(
         [Number(row.chat_id), row.type, JSON.parse(row.payload).original_count],
@@ -230,17 +222,11 @@ for (const [name, make] of Object.entries(engines)) {
       await sql(`CREATE TABLE events(${id}, what text NOT NULL)`);
       const own = provider();
       for (const text of ["a", "b", "c"]) await own.append(1, user(text));
-      const failed = new Promise((resolve) => {
-        const pipeline = new Pipeline({
-          provider: own,
-          compressor: new SimpleCompressor({ maxMessages: 2 }),
-          onEvent: resolve,
-        });
-        pipeline
+      const { type, code } = await new Promise((onEvent) =>
+        pipelineOf(own, { maxMessages: 2 }, { onEvent })
           .prepare(1, "", "q")
-          .then((messages) => assert.deepEqual(contents(messages), ["b", "c", "q"]));
-      });
-      const { type, code } = await failed;
+          .then((messages) => assert.deepEqual(contents(messages), ["b", "c", "q"])),
+      );
       assert.deepEqual([type, code], ["recordFailed", "ERR_DATABASE_FOREIGN"]);
     });
 
@@ -280,12 +266,8 @@ test("a table may stand in a database that is attached", async () => {
   const own = new SqliteProvider({ db, historyTable: "chats.history", eventsTable: "chats.events" });
   await own.append(1, user("a"));
   assert.deepEqual(await own.getHistory(1, 9), [user("a")]);
-  await own.recordCompression({
-    original_count: 2,
-    compressed_count: 1,
-    max_messages: 1,
-    max_chars_per_message: 9,
-  });
+  const counts = { original_count: 2, compressed_count: 1 };
+  await own.recordCompression({ ...counts, max_messages: 1, max_chars_per_message: 9 });
   assert.equal(db.prepare("SELECT count(*) AS rows FROM chats.events").get().rows, 1);
 });
 
@@ -349,33 +331,27 @@ describe("Pipeline", () => {
   test("reads what its compressor keeps, and more", async () => {
     const history = Array.from({ length: 200 }, (_, i) => user(`${i}`));
     const from = provider(history);
-    const messages = await new Pipeline({
-      provider: from,
-      compressor: new SimpleCompressor({ maxMessages: 100 }),
-    }).prepare(1, "", "q");
+    const messages = await pipelineOf(from, { maxMessages: 100 }).prepare(1, "", "q");
     assert.equal(messages.length, 101);
     assert.ok(from.asked[0] > 100);
     const usual = provider(history);
-    await new Pipeline({ provider: usual, compressor: new SimpleCompressor() }).prepare(1, "", "q");
+    await pipelineOf(usual).prepare(1, "", "q");
     assert.deepEqual(usual.asked, [50]);
   });
 
   test("waits for no bookkeeping, whatever becomes of it", async () => {
     const history = Array.from({ length: 20 }, (_, i) => user(`${i}`));
-    const compressor = new SimpleCompressor({ maxMessages: 3 });
-    const hanging = provider(history, { recordCompression: () => new Promise(() => {}) });
-    assert.equal((await new Pipeline({ provider: hanging, compressor }).prepare(1, "", "q")).length, 4);
+    const prepare = (chat, more) =>
+      pipelineOf(provider(history, more), { maxMessages: 3 }).prepare(chat, "", "q");
+    assert.equal((await prepare(1, { recordCompression: () => new Promise(() => {}) })).length, 4);
     const heard = [];
-    const recorder = provider(history, { recordCompression: async (...given) => heard.push(given) });
-    await new Pipeline({ provider: recorder, compressor }).prepare("chat", "", "q");
+    await prepare("chat", { recordCompression: async (...given) => heard.push(given) });
     assert.equal(heard[0][1], "chat");
-    const throwing = provider(history, {
-      recordCompression() {
-        throw new Error("no");
-      },
-    });
+    const recordCompression = () => {
+      throw new Error("no");
+    };
     const warned = new Promise((resolve) => process.once("warning", resolve));
-    await new Pipeline({ provider: throwing, compressor }).prepare(1, "", "q");
+    await prepare(1, { recordCompression });
     assert.match((await warned).message, /^Pipeline: the event of a compression was not recorded: no$/);
   });
 

@@ -34,14 +34,7 @@ test("attach: an agent's messages come into the session by themselves, and back"
   await agent.prompt("What is this?");
   detach();
   const messages = await manager.getMessages("s");
-  assert.deepEqual(fieldsOf(messages, "role"), [
-    "user",
-    "assistant",
-    "tool",
-    "assistant",
-    "tool",
-    "assistant",
-  ]);
+  assert.equal(fieldsOf(messages, "role").join(" "), "user assistant tool assistant tool assistant");
   assert.match(messages[2].content, /\[workspace\]/);
   assert.deepEqual([messages[2].isError, messages[4].isError], [false, true]);
   assert.deepEqual(messages[1].toolCalls, [

@@ -173,13 +173,11 @@ describe("a shared manager", {
   });
 
   test("makes its tables once, however many begin at once", async () => {
-    const url = await server.newDatabase();
-    const pools = Array.from({ length: 12 }, () => new pg.Pool({ connectionString: url, max: 1 }));
-    await Promise.all(pools.map((pool) => createSharedContextManager({ pool }).addMessage("s", user("a"))));
-    const [{ rows }] = await Promise.all([pools[0].query("SELECT version FROM strata_meta")]);
-    assert.deepEqual(rows, [{ version: 1 }]);
-    assert.equal((await contents(createSharedContextManager({ pool: pools[1] }), "s")).length, 12);
-    await Promise.all(pools.map((pool) => pool.end()));
+    await withManagers(12, {}, async (managers, [pool]) => {
+      await Promise.all(managers.map((manager) => manager.addMessage("s", user("a"))));
+      assert.deepEqual((await pool.query("SELECT version FROM strata_meta")).rows, [{ version: 1 }]);
+      assert.equal((await contents(managers[1], "s")).length, 12);
+    });
   });
 
   test("gives up a server that speaks nonsense or nothing", async () => {
