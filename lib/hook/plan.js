@@ -22,14 +22,16 @@ const RANGE_NUMBERS = 3;
  * before, to which the answer may refer.
  */
 function readPlan({ sizes, edits, texts, order }, last) {
-  const { verdict, arithmetic, ...told } = JSON.parse(sizes, (_, value) => value ?? undefined);
-  const isSticky = verdict !== undefined;
+  const { verdict, arithmetic, firstChanged, learnedWindow, ...told } = JSON.parse(sizes);
+  const isSticky = verdict !== null;
   return {
     ...told,
+    firstChanged: firstChanged ?? undefined,
+    learnedWindow: learnedWindow ?? undefined,
     schedule: isSticky ? "sticky" : "everyCall",
     /** Why the schedule moves or waits. */
     reason: isSticky ? VERDICTS[verdict] : "recomputed at every call",
-    arithmetic: { paybackCalls: Number.POSITIVE_INFINITY, ...arithmetic },
+    arithmetic: { ...arithmetic, paybackCalls: arithmetic.paybackCalls ?? Number.POSITIVE_INFINITY },
     edits: readEdits(edits, texts, last),
     order,
   };
