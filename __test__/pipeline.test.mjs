@@ -271,6 +271,28 @@ test("a table may stand in a database that is attached", async () => {
   assert.equal(db.prepare("SELECT count(*) AS rows FROM chats.events").get().rows, 1);
 });
 
+test("a user of Postgres who may only read and insert needs no more", {
+  skip: server === undefined,
+}, async () => {
+  const url = await server.newDatabase();
+  const cut = { original_count: 2, compressed_count: 1, max_messages: 1, max_chars_per_message: 9 };
+  const id = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
+  for (const sql of [
+    `CREATE TABLE history(${id}, chat_id bigint, role text, text text)`,
+    `CREATE TABLE events(${id}, event_type text, payload text)`,
+    "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+    "CREATE ROLE worker LOGIN PASSWORD 'worker'",
+    "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO worker",
+  ])
+    await server.query(sql, url);
+  const pool = new pg.Pool({ connectionString: url.replace(/\/\/[^@]+@/, "//worker:worker@") });
+  pools.push(pool);
+  const own = new PostgresProvider({ pool });
+  await own.append(1, user("a"));
+  await own.recordCompression(cut, 1);
+  assert.equal((await server.query("SELECT id FROM events", url)).length, 1);
+});
+
 test("a closed handle is one error with a code", async () => {
   const db = open(":memory:");
   db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id, role text, text text)");

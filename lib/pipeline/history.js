@@ -103,7 +103,8 @@ class StoredHistory {
   async recordCompression(fields, chatId) {
     for (const name of COMPRESSION_FIELDS) this.#checkCount(`recordCompression: ${name}`, fields?.[name]);
     const { run, events } = this.#database;
-    await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
+    const isMissing = (await this.#columnsOf("events")).size === 0;
+    if (isMissing) await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
     const columns = await this.#columnsOf("events");
     const type = ["event_type", "type"].find((name) => columns.has(name)) ?? "event_type";
     const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
