@@ -4,26 +4,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, explain } from "../index.js";
-import { agentSession, textOf } from "./support/agent-session.mjs";
+import { agentSession, REPORT, textOf } from "./support/agent-session.mjs";
 
 /** A pause after which a cache of five minutes is cold, in ms. */
 const PAUSE = 600_000;
+
 const rows = (name, count) =>
   Array.from({ length: count }, (_, i) => `    ${name}_${i} = compute_${name}(${i}, ${i * 7});`).join("\n");
-
-/** The first answer's report: it turns the ladder on. */
-const REPORT = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 };
 
 const session = (steps) =>
   agentSession(steps, { answer: (i) => ({ usage: i === 0 ? REPORT : {} }), pauseMs: PAUSE });
 const sentOf = (messages, options = {}) =>
   createTransformContext({ marker: "en", economy: "thrifty", ...options })(messages);
 const resultOf = (sent, call) => sent.find(({ toolCallId }) => toolCallId === `call${call}`);
-const log = (i) => ["bash", { command: `make part${i}` }, rows(`log${i}`, 120)];
-const logs = Array.from({ length: 40 }, (_, i) => log(i));
+const LOGS = Array.from({ length: 40 }, (_, i) => [
+  "bash",
+  { command: `make part${i}` },
+  rows(`log${i}`, 120),
+]);
 
 test("an old result that nothing refers to becomes one marker line, and its call stays word for word", async () => {
-  const messages = session(logs);
+  const messages = session(LOGS);
   const sent = await sentOf(messages, { economy: 90 });
   const bare = sent.filter(
     (message) => message.role === "toolResult" && /^\[\.\.\. 120 lines omitted.*\]$/.test(textOf(message)),
@@ -39,7 +40,7 @@ test("what an edit will have to quote stays where a log goes", async () => {
   const path = "src/parser.rs";
   const read = ["read", { path }, rows("field", 120)];
   const edit = ["edit", { path, oldText: rows("field", 1), newText: rows("state", 1) }, "done"];
-  const sent = await sentOf(session([...logs.slice(0, 15), read, edit, ...logs.slice(15)]), { economy: 130 });
+  const sent = await sentOf(session([...LOGS.slice(0, 15), read, edit, ...LOGS.slice(15)]), { economy: 130 });
   const left = (call) => (resultOf(sent, call) ? textOf(resultOf(sent, call)).length : 0);
   assert.ok(left(15) > left(14), "the file outlives the log before it");
 });
@@ -50,7 +51,7 @@ test("a command is the same as a text and as a list of words", async () => {
   const linesLeft = async (wrap) => {
     const edit = (i) => (i % 3 === 0 ? [["shell", wrap(patch(i / 3)), "Done"]] : []);
     const read = ["shell", wrap("sed -n '1,120p' src/parser.rs"), rows("field", 120)];
-    const steps = [...logs.slice(0, 8), read, ...logs.slice(0, 30).flatMap((step, i) => [...edit(i), step])];
+    const steps = [...LOGS.slice(0, 8), read, ...LOGS.slice(0, 30).flatMap((step, i) => [...edit(i), step])];
     const result = resultOf(await sentOf(session(steps), { economy: 150 }), 8);
     return result ? textOf(result).split("\n").length : 0;
   };
@@ -64,7 +65,7 @@ test("a command is the same as a text and as a list of words", async () => {
 });
 
 test("explain names the form in which a call named its file", async () => {
-  const reads = logs.map(([, , text], i) =>
+  const reads = LOGS.map(([, , text], i) =>
     i % 2 === 0
       ? ["shell", { command: ["bash", "-lc", `cat src/f${i}.rs`] }, text]
       : ["Read", { file_path: `src/f${i}.rs` }, text],
@@ -76,13 +77,13 @@ test("explain names the form in which a call named its file", async () => {
 
 test("of two reads of one file the older goes first", async () => {
   const read = ["read", { path: "src/parser.rs" }, rows("field", 60)];
-  const sent = await sentOf(session([read, ...logs.slice(0, 15), read, ...logs.slice(15, 30)]));
+  const sent = await sentOf(session([read, ...LOGS.slice(0, 15), read, ...LOGS.slice(15, 30)]));
   const left = (call) => (resultOf(sent, call) ? textOf(resultOf(sent, call)).length : 0);
   assert.ok(left(0) < left(16), `${left(0)} and ${left(16)}`);
 });
 
 test("an app's notes in the open turn stay: pi sends them as the user's words", async () => {
-  const messages = agentSession(logs, { answer: (i) => ({ usage: i === 0 ? REPORT : {} }) });
+  const messages = agentSession(LOGS, { answer: (i) => ({ usage: i === 0 ? REPORT : {} }) });
   messages.at(-1).timestamp += PAUSE;
   const note = { role: "custom", customType: "note", content: rows("note", 60), display: true };
   const list = messages.toSpliced(21, 0, { ...note, timestamp: messages[20].timestamp + 1 });
@@ -93,7 +94,7 @@ test("an app's notes in the open turn stay: pi sends them as the user's words", 
 test("a lesser economy sends less", async () => {
   const sizes = [];
   for (const economy of ["faithful", "balanced", "thrifty", 30]) {
-    const sent = await sentOf(session(logs), { economy });
+    const sent = await sentOf(session(LOGS), { economy });
     sizes.push(JSON.stringify(sent).length);
   }
   assert.deepEqual(
@@ -106,7 +107,7 @@ test("a lesser economy sends less", async () => {
 test("a window of a million tokens decides as one of 200 000 does", async () => {
   for (const economy of ["balanced", "thrifty"]) {
     const [small, large] = await Promise.all(
-      [200_000, 1_000_000].map((contextWindow) => sentOf(session(logs), { economy, contextWindow })),
+      [200_000, 1_000_000].map((contextWindow) => sentOf(session(LOGS), { economy, contextWindow })),
     );
     assert.deepEqual(large, small);
   }
@@ -117,7 +118,7 @@ test("prices of nothing, or the same for all, are no fault", async () => {
     { read: 0, write: 0 },
     { read: 1, write: 1 },
   ]) {
-    const messages = session(logs);
+    const messages = session(LOGS);
     const events = [];
     const sent = await sentOf(messages, { cache, onEvent: (event) => events.push(event) });
     assert.ok(sent.length > 0 && JSON.stringify(sent).length < JSON.stringify(messages).length);
@@ -126,7 +127,7 @@ test("prices of nothing, or the same for all, are no fault", async () => {
 });
 
 test("thinking that is bound to what stands before it lets no batch come before the end of the turn", async () => {
-  const steps = logs.slice(0, 30);
+  const steps = LOGS.slice(0, 30);
   const reasonOf = async (model, { pauseMs, contextWindow = 200_000 } = {}) => {
     const answer = (i) => {
       const thought = { type: "thinking", thinking: `step ${i} `.repeat(40), thinkingSignature: `s${i}` };

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext, explain } from "../index.js";
-import { agentSession } from "./support/agent-session.mjs";
+import { agentSession, REPORT } from "./support/agent-session.mjs";
 
 const rows = (name, count) =>
   Array.from({ length: count }, (_, i) => `${name} ${i}: take ${name}${i * 7} before ${(i * 31) % 97}`).join(
@@ -12,7 +12,6 @@ const rows = (name, count) =>
 const todos = (round) =>
   JSON.stringify(Array.from({ length: 30 }, (_, i) => `[${i < round ? "x" : " "}] task ${i} of the plan`));
 
-const REPORT = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 };
 /** A session with a pause at its end that leaves no cache. */
 const session = (steps, usage = REPORT) =>
   agentSession(steps, { answer: () => ({ usage }), pauseMs: 3_600_000 });

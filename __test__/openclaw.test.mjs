@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import plugin from "pi-strata/openclaw";
 import strata from "../index.js";
 import contract from "../lib/contract.js";
-import { result } from "./support/messages.mjs";
+import { answer, result } from "./support/messages.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 
@@ -33,12 +33,20 @@ class Host {
   transcript = [];
   requests = [];
   warnings = [];
-  key = "agent:main:chat";
+  /** Whose conversation it is. */
+  who = { sessionId: "agent:main:chat", sessionKey: "agent:main:chat" };
   #clock = 1_700_000_000_000;
   #turns = 0;
 
   constructor() {
     this.restart();
+  }
+
+  /** A host that has had so many turns. */
+  static async after(turns) {
+    const host = new Host();
+    for (let turn = 0; turn < turns; turn += 1) await host.turn(`question ${turn}`, 3);
+    return host;
   }
 
   restart() {
@@ -63,34 +71,21 @@ class Host {
     return { ...fields, timestamp: this.#clock };
   }
 
-  answer(content, request) {
+  #answer(content, request) {
     const size = sizeOf(request);
-    const usage = {
-      input: 0,
-      cacheRead: Math.round(size * 0.9),
-      cacheWrite: size - Math.round(size * 0.9),
-      output: 50,
-    };
-    const model = { api: "anthropic-messages", provider: "anthropic", model: "claude-test" };
-    return this.#message({
-      role: "assistant",
-      content,
-      ...model,
-      usage,
-      stopReason: content[0].type === "toolCall" ? "toolUse" : "stop",
-    });
+    const cacheRead = Math.round(size * 0.9);
+    const usage = { input: 0, cacheRead, cacheWrite: size - cacheRead, output: 50 };
+    const stopReason = content[0].type === "toolCall" ? "toolUse" : "stop";
+    return this.#message(answer(content, { model: "claude-test", usage, stopReason }));
   }
 
   /** A turn of `calls` tool calls. Transcripts come out of SQLite: each turn reads copies. */
-  async turn(content, calls, key = this.key) {
+  async turn(content, calls) {
     this.#turns += 1;
-    const history = structuredClone(this.transcript);
-    const tokenBudget = WINDOW - RESERVE - PROMPT;
     const assembled = await this.engine().assemble({
-      sessionId: key,
-      sessionKey: key,
-      messages: history,
-      tokenBudget,
+      ...this.who,
+      messages: structuredClone(this.transcript),
+      tokenBudget: WINDOW - RESERVE - PROMPT,
       model: "claude-test",
       prompt: typeof content === "string" ? content : content[0].text,
     });
@@ -100,16 +95,11 @@ class Host {
       const request = [...assembled.messages, ...pending];
       this.requests.push({ request, size: sizeOf(request), turn: this.#turns });
       if (call === calls)
-        pending.push(this.answer([{ type: "text", text: `done with turn ${this.#turns}` }], request));
+        pending.push(this.#answer([{ type: "text", text: `done with turn ${this.#turns}` }], request));
       else pending.push(...this.#call(request, call));
     }
     this.transcript.push(...pending);
-    const commit = {
-      advancementKey: `turn-${this.#turns}`,
-      messages: pending,
-      sessionId: key,
-      sessionKey: key,
-    };
+    const commit = { advancementKey: `turn-${this.#turns}`, messages: pending, ...this.who };
     assert.deepEqual(await this.engine().commitTurn(commit), { status: "committed" });
     assert.deepEqual(await this.engine().commitTurn(commit), { status: "duplicate" });
   }
@@ -120,7 +110,7 @@ class Host {
       "\n",
     );
     const block = { type: "toolCall", id, name: "exec", arguments: { command: `cat ${id}` } };
-    return [this.answer([block], request), this.#message(result(id, text, { toolName: "exec" }))];
+    return [this.#answer([block], request), this.#message(result(id, text, { toolName: "exec" }))];
   }
 }
 
@@ -159,18 +149,13 @@ describe("through a host's life cycle", () => {
   });
 
   test("a fork goes on from its parent, an isolated subagent does not, and both are forgotten at their end", async () => {
-    const host = new Host();
-    for (let turn = 0; turn < 30; turn += 1) await host.turn(`question ${turn}`, 3);
+    const host = await Host.after(30);
     const engine = host.engine();
-    const ask = (sessionKey) =>
-      engine.assemble({
-        sessionId: sessionKey,
-        sessionKey,
-        messages: structuredClone(host.transcript),
-        tokenBudget: WINDOW,
-      });
-    const own = await ask(host.key);
-    const spawn = { parentSessionKey: host.key, childSessionKey: "child", contextMode: "fork" };
+    const messages = structuredClone(host.transcript);
+    const ask = (key) => engine.assemble({ sessionId: key, sessionKey: key, messages, tokenBudget: WINDOW });
+    const { sessionKey } = host.who;
+    const own = await ask(sessionKey);
+    const spawn = { parentSessionKey: sessionKey, childSessionKey: "child", contextMode: "fork" };
     const { rollback } = await engine.prepareSubagentSpawn(spawn);
     assert.deepEqual((await ask("child")).messages, own.messages);
     rollback();
@@ -181,10 +166,9 @@ describe("through a host's life cycle", () => {
   });
 
   test("within a turn the host hands in what it was given: the hook still sees the whole conversation", async () => {
-    const host = new Host();
-    for (let turn = 0; turn < 40; turn += 1) await host.turn(`question ${turn}`, 3);
+    const host = await Host.after(40);
     const engine = host.engine();
-    const params = { sessionId: host.key, sessionKey: host.key, tokenBudget: WINDOW - RESERVE - PROMPT };
+    const params = { ...host.who, tokenBudget: WINDOW - RESERVE - PROMPT };
     const first = await engine.assemble({ ...params, messages: host.transcript });
     assert.ok(first.messages.length <= host.transcript.length && first.messages !== host.transcript);
     const again = await engine.assemble({ ...params, messages: first.messages });
@@ -193,17 +177,12 @@ describe("through a host's life cycle", () => {
   });
 
   test("after an overflow the next request is smaller, once; then the host compacts", async () => {
-    const host = new Host();
-    for (let turn = 0; turn < 40; turn += 1) await host.turn(`question ${turn}`, 3);
+    const host = await Host.after(40);
     const engine = host.engine();
-    const params = { sessionId: host.key, sessionKey: host.key, tokenBudget: WINDOW };
+    const params = { ...host.who, tokenBudget: WINDOW };
     const before = await engine.assemble({ ...params, messages: host.transcript });
-    const recovery = {
-      ...params,
-      force: true,
-      compactionTarget: "budget",
-      runtimeContext: { trigger: "overflow" },
-    };
+    const why = { force: true, compactionTarget: "budget", runtimeContext: { trigger: "overflow" } };
+    const recovery = { ...params, ...why };
     const { ok, compacted, result } = await engine.compact(recovery);
     assert.deepEqual([ok, compacted], [true, true]);
     assert.ok(
@@ -213,10 +192,8 @@ describe("through a host's life cycle", () => {
     assert.ok(after.estimatedTokens <= result.tokensAfter);
     assert.deepEqual(validate(after.messages), []);
     // The host's own compaction is a module that only the host has.
-    await assert.rejects(engine.compact(recovery), { code: "ERR_MODULE_NOT_FOUND" });
-    await assert.rejects(engine.compact({ ...params, compactionTarget: "threshold" }), {
-      code: "ERR_MODULE_NOT_FOUND",
-    });
+    for (const other of [recovery, { ...params, compactionTarget: "threshold" }])
+      await assert.rejects(engine.compact(other), { code: "ERR_MODULE_NOT_FOUND" });
     await engine.commitTurn({ advancementKey: "answered", messages: [], ...params });
     assert.equal((await engine.compact(recovery)).compacted, true);
   });

@@ -6,6 +6,9 @@ const BY = { api: "anthropic-messages", provider: "anthropic", model: "claude-op
 /** The text of a message in lines. */
 export const textOf = ({ content }) => content.map(({ text }) => text ?? "").join("\n");
 
+/** The first answer's report: it turns the ladder on. */
+export const REPORT = { input: 9000, output: 100, cacheRead: 0, cacheWrite: 0 };
+
 /**
  * Steps of `[tool, arguments, text of the result]`, ten seconds apart. `answer(i)` is what else the call of step `i` has. With
  * `pauseMs` the user says to go on after such a pause.
