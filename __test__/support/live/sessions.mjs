@@ -219,7 +219,9 @@ class Session {
     const tokens = contextTokens(messages);
     if (!(this.#wasRefused || tokens > this.#compactsAt)) return;
     const summary = this.#scribe.summary(100 + this.#roll(400), tokens);
-    if (this.#roll(4) === 0 && !this.#isTruthful) summary.timestamp = messages[0].timestamp;
+    const isBackdated = this.#roll(4) === 0 && !this.#isTruthful;
+    // What was sent in another encoding is not known in this one: then only the time tells that an answer is older.
+    if (isBackdated && !this.#switches) summary.timestamp = messages[0].timestamp;
     const system = messages.filter(({ role }) => role === "system");
     const others = messages.slice(system.length);
     this.#loop.messages = [...system, ...compacted(others, this.#window / 10, summary)];
