@@ -253,6 +253,15 @@ impl Fold {
     }
 }
 
+/// Provider tokens that the batch on trial writes to the cache again.
+pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: Prices) -> f64 {
+    if prices.holds_whole_requests() {
+        estimate.tokens(account.sent()) - estimate.base
+    } else {
+        estimate.scale * account.rewritten().cl100k as f64
+    }
+}
+
 /// A way to make a batch.
 #[derive(Clone, Copy, Debug)]
 struct Way {
@@ -283,11 +292,7 @@ impl Cost {
             return f64::INFINITY;
         }
         let won = (context - left).max(1.0);
-        let rewritten = if prices.holds_whole_requests() {
-            left - estimate.base
-        } else {
-            estimate.scale * account.rewritten().cl100k as f64
-        };
+        let rewritten = rewritten_tokens(account, estimate, *prices);
         (prices.rewrite(rewritten) + lost_use * lost) / won
     }
 }

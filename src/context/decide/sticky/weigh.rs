@@ -1,5 +1,6 @@
 //! Decides if the frontier moves at the next call, by what that costs and saves.
 
+use super::batch::rewritten_tokens;
 use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
 use crate::context::decide::reports::newest_ms;
@@ -32,7 +33,7 @@ impl Fold {
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
         self.act(weighed.verdict);
         let prices = self.prices();
-        let rewritten = self.estimate().scale * self.account.rewritten().cl100k as f64;
+        let rewritten = rewritten_tokens(&self.account, &self.estimate(), prices);
         let left = self.context();
         // After a restart nothing tells which call was the first that was planned.
         if weighed.verdict != Verdict::Unreported {
