@@ -10,11 +10,11 @@ use std::ops::Range;
 use super::calibration::Sent;
 use super::economy::Policy;
 use super::every_call::{Layers, fits, shrink_to_fit};
-use super::held::Held;
 use super::index::CoverageIndex;
 use super::lessons::{Call, Lessons};
+use super::pieces::MessagePieces;
 use super::reports::{Reports, Request};
-use super::sticky::Rent;
+use super::sticky::SkiRental;
 use super::verdict::Arithmetic;
 use super::{Mode, Terms};
 use crate::context::facts::transcript::{Message, Transcript};
@@ -33,8 +33,8 @@ pub(super) struct Pending {
     pub(super) call: Call,
     /// True if the frontier moves at it.
     pub(super) moves: bool,
-    /// The rent before it was planned.
-    pub(super) before: Rent,
+    /// The rental before it was planned.
+    pub(super) before: SkiRental,
 }
 
 /// The fold after some messages.
@@ -52,14 +52,14 @@ pub struct Fold {
     pub(super) pending: Option<Pending>,
     /// True if an answer came to a call that this process planned.
     pub(super) has_lived: bool,
-    pub(super) held: Vec<Held>,
+    pub(super) pieces: Vec<MessagePieces>,
     /// Calls so far.
     pub(super) calls: u32,
     /// What the first messages showed, up to the last batch that was worked out.
     pub(super) index: CoverageIndex,
     /// The number of these messages.
     pub(super) indexed: usize,
-    pub(super) rent: Rent,
+    pub(super) rental: SkiRental,
     /// True if a call was planned, also of the list before a rewrite.
     pub(super) has_planned: bool,
     /// True if an answer to the list before a rewrite came with usage.
@@ -157,8 +157,8 @@ impl Fold {
         self.calls += u32::from(message.assistant().is_some());
         self.account.enter(transcript, index);
         self.reports.pass(message);
-        let is_shown = message.is_sent && self.account.form(index) != Form::Gone;
-        self.held.push(Held { is_shown, call: self.calls, ..Held::default() });
+        let was_sent = message.is_sent && self.account.form(index) != Form::Gone;
+        self.pieces.push(MessagePieces { was_sent, call: self.calls, ..MessagePieces::default() });
     }
 
     /// Sets what the host says of its model now. Under [`Mode::Sticky`] frozen messages stay as they are, and only what is decided
@@ -181,7 +181,7 @@ impl Fold {
         let is_changed = before != self.limits;
         // Under a narrower window the next batch need not wait for growth.
         if is_changed && self.limits.context_window <= before.context_window {
-            self.rent.left = 0.0;
+            self.rental.left = 0.0;
         }
         is_changed
     }
@@ -200,13 +200,13 @@ impl Fold {
 
     /// Decides about the next call, which may be the first that is planned, and edits for it.
     fn decide(&mut self, is_first: bool) -> Option<Arithmetic> {
-        let before = self.rent;
+        let before = self.rental;
         let decided = match &mut self.layers {
             Some(layers) => {
                 layers.settle(&mut self.account, &self.limits, &self.reports.calibration);
                 None
             }
-            None => Some(self.weighed(is_first)),
+            None => Some(self.decide_sticky(is_first)),
         };
         let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
         let last = self.account.rows().last().map(|row| row.message.identity);
@@ -231,7 +231,7 @@ impl Fold {
     pub fn withdraw(&mut self) {
         if let Some(call) = self.pending.take() {
             self.take_back();
-            self.rent = call.before;
+            self.rental = call.before;
         }
     }
 

@@ -1,13 +1,12 @@
-//! The index of what was shown: each name and line, how often and when it was used, and the expected loss with its last
+//! The index of what was shown: each name and line, how often and when answers used it, and the uses that are lost with its last
 //! visible copy.
 //!
-//! Text is needed again as memory has it: the more often it was used, the likelier; the longer ago, the less, as a
-//! hyperbola. Answers name names, copy lines, and quote the lines of files in edits. An edit makes the lines it replaces
-//! stale, whatever call showed them.
+//! Answers name names, copy lines, and quote lines of files in edits. A piece is likelier to be used again the more answers used
+//! it, and less likely with each call since, as a hyperbola. An edit makes the lines it replaces stale, whatever call showed them.
 
 use rustc_hash::FxHashMap;
 
-use super::held::Held;
+use super::pieces::MessagePieces;
 use crate::context::facts::traits::Traits;
 use crate::context::facts::traits::identifiers::Identifier;
 use crate::context::facts::traits::lines::Line;
@@ -69,28 +68,28 @@ impl CoverageIndex {
         self.calls
     }
 
-    /// Returns the positions of these names and lines. New ones are entered.
-    pub fn number(&mut self, names: &[Identifier], lines: &[Line]) -> Box<[u32]> {
+    /// Returns the ids of these names and lines, and adds new ones.
+    pub fn ids_of(&mut self, names: &[Identifier], lines: &[Line]) -> Box<[u32]> {
         let pieces = &mut self.pieces;
         let mut new = |units: u16| {
             pieces.push(Piece { units, ..Piece::default() });
             pieces.len() as u32 - 1
         };
-        let mut numbers = Vec::with_capacity(names.len() + lines.len());
-        numbers.extend(names.iter().map(|name| *self.names.entry(*name).or_insert_with(|| new(0))));
+        let mut ids = Vec::with_capacity(names.len() + lines.len());
+        ids.extend(names.iter().map(|name| *self.names.entry(*name).or_insert_with(|| new(0))));
         let lines = lines.iter();
-        numbers.extend(lines.map(|line| {
+        ids.extend(lines.map(|line| {
             let units = line.units() as u16;
             *self.lines.entry(*line).or_insert_with(|| new(units))
         }));
-        numbers.into()
+        ids.into()
     }
 
-    /// Takes in that a new message with these traits shows `numbers`. `target` is that of the call it is the result of.
-    pub fn enter(&mut self, numbers: &[u32], traits: &Traits, is_answer: bool, target: Option<&Target>) {
+    /// Adds a new message that shows `ids`. `target` is what its call reads or changes, if it is a result.
+    pub fn enter(&mut self, ids: &[u32], traits: &Traits, is_answer: bool, target: Option<&Target>) {
         let calls = self.calls;
         let file = target.and_then(|target| target.files.first()).map(|file| file.path.name_hash());
-        self.each(numbers, |piece| {
+        self.each(ids, |piece| {
             piece.last_shown = calls;
             match (file, piece.place) {
                 (Some(file), _) => piece.place = Place::File(file),
@@ -107,7 +106,7 @@ impl CoverageIndex {
         }
     }
 
-    /// Takes in that a call changes a file: the lines it replaces stand there no more.
+    /// Adds a call that changes a file: the lines it replaces become stale.
     fn change(&mut self, file: &File) {
         let Some(change) = file.change.as_ref().filter(|change| !change.is_empty()) else { return };
         let name = file.path.name_hash();
@@ -123,8 +122,8 @@ impl CoverageIndex {
 
     /// Why a piece is worth keeping.
     #[must_use]
-    pub fn cause(&self, number: u32) -> Option<Keep> {
-        Some(match self.pieces.get(number as usize)? {
+    pub fn cause(&self, id: u32) -> Option<Keep> {
+        Some(match self.pieces.get(id as usize)? {
             Piece { units: 0, uses: 0, .. } => Keep::NewNames,
             Piece { units: 0, .. } => Keep::UsedNames,
             Piece { uses: 0, .. } => Keep::FileLines,
@@ -132,25 +131,25 @@ impl CoverageIndex {
         })
     }
 
-    /// Returns `true` if an answer after that call used any name among `numbers`.
+    /// Returns `true` if an answer after that call used any name among `ids`.
     #[must_use]
-    pub fn is_used_since(&self, call: u32, numbers: &[u32]) -> bool {
-        let mut pieces = numbers.iter().filter_map(|&number| self.pieces.get(number as usize));
+    pub fn is_used_since(&self, call: u32, ids: &[u32]) -> bool {
+        let mut pieces = ids.iter().filter_map(|&id| self.pieces.get(id as usize));
         pieces.any(|piece| piece.units == 0 && piece.last_use > call)
     }
 
     /// Expected uses of a piece in the next `ahead` answers.
-    fn worth(&self, number: u32, ahead: f64) -> f64 {
-        match self.pieces.get(number as usize) {
+    fn expected_uses(&self, id: u32, ahead: f64) -> f64 {
+        match self.pieces.get(id as usize) {
             None => 0.0,
-            Some(piece) if piece.units > 0 => self.of_line(piece, ahead),
+            Some(piece) if piece.units > 0 => self.uses_of_line(piece, ahead),
             Some(piece) if piece.uses == 0 => NEW_NAME.within(self.age(piece.last_shown), ahead),
             Some(piece) => USED_NAME.within(self.age(piece.last_use), ahead) * f64::from(piece.uses).sqrt(),
         }
     }
 
     /// Expected copies of a line, and quotes of it in edits.
-    fn of_line(&self, piece: &Piece, ahead: f64) -> f64 {
+    fn uses_of_line(&self, piece: &Piece, ahead: f64) -> f64 {
         let is_own = piece.uses > 0;
         let unit = if is_own { WRITTEN_UNIT } else { SHOWN_UNIT };
         let copied = unit.within(self.age(piece.last_shown), ahead) * f64::from(piece.units);
@@ -179,9 +178,9 @@ impl CoverageIndex {
         f64::from(self.calls.saturating_sub(call))
     }
 
-    fn each(&mut self, numbers: &[u32], mut change: impl FnMut(&mut Piece)) {
-        for &number in numbers {
-            self.pieces.get_mut(number as usize).into_iter().for_each(&mut change);
+    fn each(&mut self, ids: &[u32], mut change: impl FnMut(&mut Piece)) {
+        for &id in ids {
+            self.pieces.get_mut(id as usize).into_iter().for_each(&mut change);
         }
     }
 }
@@ -204,10 +203,10 @@ impl<'a> View<'a> {
 
     /// What `account` sends.
     #[must_use]
-    pub fn of(index: &'a CoverageIndex, account: &Account, held: &[Held], ahead: f64) -> Self {
+    pub fn of(index: &'a CoverageIndex, account: &Account, pieces: &[MessagePieces], ahead: f64) -> Self {
         let mut view = Self::new(index, ahead);
-        for (row, held) in account.live().filter_map(|at| account.row(at).zip(held.get(at))) {
-            view.show(&held.shown(row));
+        for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(pieces.get(at))) {
+            view.show(&pieces.shown(row));
         }
         view
     }
@@ -218,33 +217,33 @@ impl<'a> View<'a> {
         self.index
     }
 
-    /// Takes in that a message shows these.
-    pub fn show(&mut self, numbers: &[u32]) {
-        for &number in numbers {
-            self.copies.get_mut(number as usize).into_iter().for_each(|copies| *copies += 1);
+    /// Adds a message that shows these.
+    pub fn show(&mut self, ids: &[u32]) {
+        for &id in ids {
+            self.copies.get_mut(id as usize).into_iter().for_each(|copies| *copies += 1);
         }
     }
 
-    /// Takes in that a message no longer shows these.
-    pub fn hide(&mut self, numbers: &[u32]) {
-        for &number in numbers {
-            let copies = self.copies.get_mut(number as usize).into_iter();
+    /// Removes a message that showed these.
+    pub fn hide(&mut self, ids: &[u32]) {
+        for &id in ids {
+            let copies = self.copies.get_mut(id as usize).into_iter();
             copies.for_each(|copies| *copies = copies.saturating_sub(1));
         }
     }
 
-    /// Expected uses lost with so many of the messages that show `number`: nothing where another one does.
+    /// Expected uses lost if `gone` messages no longer show `id`: 0 while another one does.
     #[must_use]
-    pub fn loss(&self, number: u32, gone: u32) -> f64 {
-        let is_last = self.copies.get(number as usize).is_some_and(|&copies| copies <= gone);
-        if is_last { self.index.worth(number, self.ahead) } else { 0.0 }
+    pub fn loss(&self, id: u32, gone: u32) -> f64 {
+        let is_last = self.copies.get(id as usize).is_some_and(|&copies| copies <= gone);
+        if is_last { self.index.expected_uses(id, self.ahead) } else { 0.0 }
     }
 
-    /// The same with all the messages that show `numbers`, each named once for each message.
+    /// Sum of the losses of `ids`. An id occurs once for each message that no longer shows it.
     #[must_use]
-    pub fn loss_of_all(&self, mut numbers: Vec<u32>) -> f64 {
-        numbers.sort_unstable();
-        let runs = numbers.chunk_by(|a, b| a == b);
+    pub fn loss_of_all(&self, mut ids: Vec<u32>) -> f64 {
+        ids.sort_unstable();
+        let runs = ids.chunk_by(|a, b| a == b);
         runs.filter_map(|run| Some(self.loss(*run.first()?, run.len() as u32))).sum()
     }
 }

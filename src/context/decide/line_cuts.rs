@@ -1,38 +1,37 @@
 //! Chooses the lines of an old tool result that are worth their tokens: the rest is cut, word for word and in order.
 //!
-//! Lines overlap in the names they show: each counts only what no kept line before it shows. A gap costs a marker, and gaps
-//! of less are not worth one.
+//! A line counts only names that no kept line above it shows. A gap that saves no more than its marker costs is not made.
 
 use std::ops::Range;
 
-use super::held::Held;
 use super::index::View;
+use super::pieces::MessagePieces;
 use crate::context::facts::traits::lines::Layout;
 use crate::context::request::account::{Form, Row};
 use crate::context::request::plan::{Keep, KeptLines};
 
-/// A row of the text that is sent.
+/// A row of the text that is sent, and whether it stays.
 struct Line {
     at: usize,
     tokens: f64,
     is_kept: bool,
 }
 
-/// Chooses what stays of a result where a token is worth `price`; `None` if nothing goes. Where nothing is worth it, the marker
-/// line stays alone.
+/// Chooses the lines of a result that stay at `price` a token. Returns `None` if all do. If none does, the marker line is sent
+/// alone.
 #[must_use]
-pub fn choose(sent: &Row, held: &Held, view: &View<'_>, price: f64) -> Option<KeptLines> {
+pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
-    let worth = held.numbers.iter().map(|&number| view.loss(number, 1)).collect();
+    let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
     let mut lines = worthy(layout, &sent.sent_rows(), sent.message.traits.identifiers.len(), worth, price);
-    // The host's own head and tail are shown once before they go, unless a limit demands more.
+    // The first cut keeps the head and tail that the host set, unless a limit demands more.
     if sent.form() == Form::Whole && price.is_finite() {
         for line in &mut lines {
             line.is_kept |= layout.is_end(line.at);
         }
     }
     fill_gaps(&mut lines, f64::from(layout.sizes().gap));
-    lines.iter().any(|line| !line.is_kept).then(|| kept_lines(sent, held, view, layout, &lines))
+    lines.iter().any(|line| !line.is_kept).then(|| kept_lines(sent, pieces, view, layout, &lines))
 }
 
 /// Keeps the rows whose line and names, as far as no kept row before shows them, are worth their tokens. `worth` is that of all
@@ -65,11 +64,17 @@ fn is_one_run(one: &Line, next: &Line) -> bool {
     one.is_kept == next.is_kept && one.at + 1 == next.at
 }
 
-fn kept_lines(sent: &Row, held: &Held, view: &View<'_>, layout: &Layout, lines: &[Line]) -> KeptLines {
+fn kept_lines(
+    sent: &Row,
+    pieces: &MessagePieces,
+    view: &View<'_>,
+    layout: &Layout,
+    lines: &[Line],
+) -> KeptLines {
     let kept = || lines.chunk_by(is_one_run).filter(|run| run.iter().all(|line| line.is_kept));
     let rows: Box<[Range<u32>]> =
         kept().filter_map(|run| Some(run.first()?.at as u32..run.last()?.at as u32 + 1)).collect();
-    let keeps = kept().map(|run| cause_of(view, &held.of_rows(sent, run.iter().map(|line| line.at))));
+    let keeps = kept().map(|run| cause_of(view, &pieces.of_rows(sent, run.iter().map(|line| line.at))));
     let sizes = layout.sizes();
     let shown = if rows.is_empty() {
         sizes.marker as usize
@@ -82,10 +87,10 @@ fn kept_lines(sent: &Row, held: &Held, view: &View<'_>, layout: &Layout, lines: 
 }
 
 /// The cause of what is worth most among what a run of lines shows.
-fn cause_of(view: &View<'_>, numbers: &[u32]) -> Keep {
-    let worth = numbers.iter().map(|&number| (view.loss(number, 1), number));
+fn cause_of(view: &View<'_>, ids: &[u32]) -> Keep {
+    let worth = ids.iter().map(|&id| (view.loss(id, 1), id));
     let most = worth.filter(|(worth, _)| *worth > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    most.and_then(|(_, number)| view.index().cause(number)).unwrap_or(Keep::ShortGap)
+    most.and_then(|(_, id)| view.index().cause(id)).unwrap_or(Keep::ShortGap)
 }
 
 /// Tokens of the markers around these lines.

@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 use super::every_call::Layers;
 use super::fold::{Fold, Pending};
 use super::lessons::Lessons;
-use super::sticky::Rent;
+use super::sticky::SkiRental;
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Row};
 use crate::context::request::layers::thinking;
@@ -123,7 +123,7 @@ impl Fold {
             limits: self.limits.clone(),
             reports,
             has_lived: self.has_lived,
-            rent: self.rent_after(&rewrite),
+            rental: self.rental_after(&rewrite),
             has_planned: self.has_planned && !rewrite.is_new,
             was_reported: self.is_reported(),
             restored_results: is_sticky.then_some(newest_results),
@@ -136,23 +136,23 @@ impl Fold {
         if is_sticky {
             anew.freeze(&self.account, transcript, &rewrite);
         }
-        anew.rent = Rent { left: anew.rent.left.min(anew.context()), ..anew.rent };
+        anew.rental = SkiRental { left: anew.rental.left.min(anew.context()), ..anew.rental };
         // What was planned last was sent. The call counts when its answer comes.
         let lived = self.pending.clone().zip(rewrite.answer);
-        anew.pending = lived.map(|(call, at)| Pending { at, before: anew.rent, ..call });
+        anew.pending = lived.map(|(call, at)| Pending { at, before: anew.rental, ..call });
         anew
     }
 
     /// What a rewritten list owes.
-    fn rent_after(&self, rewrite: &Rewrite) -> Rent {
+    fn rental_after(&self, rewrite: &Rewrite) -> SkiRental {
         // A new conversation owes nothing to what was carried before.
         if rewrite.is_new {
-            return Rent::default();
+            return SkiRental::default();
         }
         // Nor does a list to a question that was asked aside.
         let is_aside = rewrite.is_tail && rewrite.answer.is_none();
         let aside = self.pending.as_ref().filter(|call| is_aside && !call.moves);
-        aside.map_or(self.rent, |call| call.before)
+        aside.map_or(self.rental, |call| call.before)
     }
 
     /// Sends the groups that end in what both lists begin with as `before` does. Of a group that was cut, bound thinking stays out.

@@ -25,9 +25,9 @@ impl Session {
         if is_answer {
             self.wait(1);
         }
-        let numbers = self.index.number(&traits.identifiers, &traits.lines);
-        self.index.enter(&numbers, &traits, is_answer, of);
-        numbers
+        let ids = self.index.ids_of(&traits.identifiers, &traits.lines);
+        self.index.enter(&ids, &traits, is_answer, of);
+        ids
     }
 
     fn say(&mut self, text: &str) -> Box<[u32]> {
@@ -53,8 +53,8 @@ impl Session {
     }
 
     /// The loss with every message that shows these.
-    fn loss(&self, numbers: &[u32]) -> f64 {
-        numbers.iter().map(|&number| self.index.worth(number, f64::INFINITY)).sum()
+    fn loss(&self, ids: &[u32]) -> f64 {
+        ids.iter().map(|&id| self.index.expected_uses(id, f64::INFINITY)).sum()
     }
 }
 
@@ -69,7 +69,7 @@ fn only_the_last_message_that_shows_a_piece_loses_it() {
     let one = session.show("alphabet", false, Vec::new(), None);
     let mut view = View::new(&session.index, f64::INFINITY);
     view.show(&both);
-    let loss = |view: &View<'_>, numbers: &[u32]| view.loss_of_all(numbers.to_vec());
+    let loss = |view: &View<'_>, ids: &[u32]| view.loss_of_all(ids.to_vec());
     let alone = loss(&view, &both);
     view.show(&one);
     let covered = loss(&view, &both);
@@ -83,9 +83,9 @@ fn only_the_last_message_that_shows_a_piece_loses_it() {
 fn a_name_is_worth_more_the_more_it_was_used_and_less_the_longer_ago() {
     let used = |times: usize, calls: u32| {
         let mut session = Session::default();
-        let numbers = (0..times).map(|_| session.say("some_name")).last().expect("says it");
+        let ids = (0..times).map(|_| session.say("some_name")).last().expect("says it");
         session.wait(calls);
-        session.loss(&numbers)
+        session.loss(&ids)
     };
     assert!(used(2, 5) > used(1, 5) && used(1, 5) > used(1, 6));
 }
@@ -96,18 +96,19 @@ fn the_nearer_the_uses_that_count_the_more_a_new_name_is_worth_beside_an_old_one
     let old = session.show("old_name", false, Vec::new(), None);
     session.wait(30);
     let new = session.show("new_name", false, Vec::new(), None);
-    let ratio = |ahead| session.index.worth(new[0], ahead) / session.index.worth(old[0], ahead);
+    let ratio =
+        |ahead| session.index.expected_uses(new[0], ahead) / session.index.expected_uses(old[0], ahead);
     assert!(ratio(10.0) > 1.5 * ratio(f64::INFINITY));
 }
 
 #[test]
 fn a_name_counts_as_used_only_after_it_came() {
     let mut session = Session::default();
-    let numbers = session.say("some_name");
+    let ids = session.say("some_name");
     let before = session.index.calls();
-    assert!(!session.index.is_used_since(before, &numbers));
+    assert!(!session.index.is_used_since(before, &ids));
     session.say("some_name");
-    assert!(session.index.is_used_since(before, &numbers));
+    assert!(session.index.is_used_since(before, &ids));
 }
 
 #[test]
@@ -133,20 +134,20 @@ fn a_line_that_an_edit_quotes_and_writes_again_is_not_stale() {
 fn what_was_read_ages_from_the_first_edit_after_it_and_with_calls_that_edit_nothing() {
     let loss = |first: bool, calls: u32| {
         let mut session = Session::default();
-        let numbers = session.read("a.rs", "let first = 1;");
+        let ids = session.read("a.rs", "let first = 1;");
         if first {
             session.edit("b.rs", "", "let second = 2;");
         }
         session.wait(calls);
         session.edit("b.rs", "", "let third = 3;");
-        session.loss(&numbers)
+        session.loss(&ids)
     };
     assert!(loss(true, 30) < 0.8 * loss(false, 30));
     let idle = |calls: u32| {
         let mut session = Session::default();
-        let numbers = session.read("a.rs", "let first = 1;");
+        let ids = session.read("a.rs", "let first = 1;");
         session.wait(calls);
-        session.loss(&numbers)
+        session.loss(&ids)
     };
     assert!(idle(60) < 0.5 * idle(0));
 }
@@ -155,11 +156,11 @@ fn what_was_read_ages_from_the_first_edit_after_it_and_with_calls_that_edit_noth
 fn work_on_a_file_keeps_all_its_lines_young() {
     let loss = |later: &str| {
         let mut session = Session::default();
-        let numbers = session.read("a.rs", "let first = 1;");
+        let ids = session.read("a.rs", "let first = 1;");
         session.edit("c.rs", "", "let second = 2;");
         session.wait(20);
         session.read(later, "let third = 3;");
-        session.loss(&numbers)
+        session.loss(&ids)
     };
     assert!(loss("/home/me/a.rs") > loss("b.rs"));
 }

@@ -1,7 +1,6 @@
-//! Moves the frontier by one batch of edits: the ladder, then layer 4 where that is not enough. The thinking that is bound to
-//! both goes.
+//! Makes one batch of edits: by the ladder, then by layer 4 if that is not enough. Thinking that is bound to edited messages goes.
 
-use super::ladder::{Ladder, Newest};
+use super::ladder::{Ladder, Spared};
 use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
 use crate::context::decide::index::View;
@@ -21,69 +20,68 @@ use crate::tokens::estimate::Estimate;
 
 impl Fold {
     /// Edits until what is left is worth its tokens, and fits.
-    pub(super) fn act(&mut self, verdict: Verdict) {
+    pub(super) fn make_batch(&mut self, verdict: Verdict) {
         self.account.take_changed();
         images::omit_old(&mut self.account, &self.limits);
         if verdict != Verdict::ManyImages {
-            let goal = self.goal();
-            let newest = self.newest();
+            let targets = self.targets();
+            let spared = self.spared();
             if self.is_reported() {
                 self.strip_closed_turns();
                 images::fit(&mut self.account, &self.limits);
-                self.take_least_useful(newest, &goal);
+                self.go_down_ladder(spared, &targets);
             } else {
-                self.apply_layers(newest.messages);
+                self.apply_layers(spared.messages);
                 images::fit(&mut self.account, &self.limits);
             }
-            if self.context() > goal.budget && self.limits.overflow == Overflow::Shrink {
+            if self.context() > targets.budget && self.limits.overflow == Overflow::Shrink {
                 let estimate = self.estimate();
-                shrink::shrink(&mut self.account, &estimate, goal.shrunk);
+                shrink::shrink(&mut self.account, &estimate, targets.layer4);
             }
         }
         strip_unbound(&mut self.account);
     }
 
     /// The sizes that a batch goes down to.
-    fn goal(&self) -> Goal {
+    fn targets(&self) -> Targets {
         let budget = self.limits.budget();
         if let Some(room) = self.reports.calibration.room() {
             // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
-            return Goal {
-                ladders: vec![room],
+            return Targets {
+                ladder: vec![room],
                 budget: room,
-                shrunk: Goals::least(room),
+                layer4: Goals::least(room),
                 is_short: self.is_short(),
                 is_exact: true,
             };
         }
         let (estimate, limit) = (self.estimate(), self.limit());
-        let room = (budget - estimate.base).max(0.0);
-        let (staying, largest) = self.staying();
-        // What is older need not leave for what stays to have all the room: it shares what a batch wins, or the room where what
-        // stays is cut, too.
-        let staying = estimate.base + estimate.scale * staying as f64;
-        let shared = if staying > limit { room } else { limit - staying };
-        let least = staying + OLDER_SHARE * shared;
-        // Past a limit a batch must gain room for many calls where each costs a rewrite, or the next one is due at once.
+        let (fixed, largest) = self.fixed();
+        let fixed = estimate.base + estimate.scale * fixed as f64;
+        let most = (budget - estimate.base).max(0.0);
+        // Room for what the ladder edits: what the fixed messages leave of the limit. If they pass it layer 4 cuts them, too.
+        let room = if fixed > limit { most } else { limit - fixed };
+        let least = fixed + OLDER_SHARE * room;
+        // Above a limit where each batch costs a rewrite, a batch must make room for many calls.
         let must_gain = self.context() > limit && self.prices().rewrite(1.0) > 0.0;
-        let (mut ladders, low) = if must_gain {
-            let most = least.max((1.0 - GROWTH_SHARE) * limit);
-            let ladders = QUARTERS.map(|quarter| (staying + quarter * shared).min(most));
-            (ladders.to_vec(), estimate.base + LOW_WATER * self.limit_room())
+        let (mut ladder, low) = if must_gain {
+            let largest_target = least.max((1.0 - GROWTH_SHARE) * limit);
+            let targets = QUARTERS.map(|quarter| (fixed + quarter * room).min(largest_target));
+            (targets.to_vec(), estimate.base + LOW_WATER * self.limit_room())
         } else {
             (vec![limit.max(least)], limit)
         };
-        ladders.dedup();
+        ladder.dedup();
         let is_alone = estimate.base + estimate.scale * largest as f64 > low;
-        let full = estimate.base + FULL_SHARE * room;
+        let full = estimate.base + FULL_SHARE * most;
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
-        let shrunk = Goals { most: self.limits.most_words(), others, words };
-        Goal { ladders, budget, shrunk, is_short: must_gain && self.is_short(), is_exact: false }
+        let layer4 = Goals { most: self.limits.most_words(), others, words };
+        Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of what the ladder does not take, people's words and the last group, and of the largest of these.
-    fn staying(&self) -> (usize, usize) {
+    /// cl100k tokens of what the ladder does not edit, user text and the last group, and of the largest of these.
+    fn fixed(&self) -> (usize, usize) {
         let last = self.account.last_group();
         let of_group = |start| {
             self.account.group(start).filter_map(|index| self.account.row(index)).map(Row::tokens).sum()
@@ -94,15 +92,15 @@ impl Fold {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// What a batch spares for being new: as many messages and results as the host says. Where a limit bites, worth alone tells
-    /// what stays of what stands before the last group.
-    fn newest(&self) -> Newest {
+    /// The first positions that a batch does not edit: the host's newest messages and results. Above a limit it spares the last
+    /// group only.
+    fn spared(&self) -> Spared {
         if self.is_reported() && self.context() > self.limit() {
             let last = self.account.last_group();
-            return Newest { messages: last, results: last };
+            return Spared { messages: last, results: last };
         }
         let results = tool_results::old_before(&self.account, &self.limits);
-        Newest { messages: window::tail_start(&self.account, &self.limits), results }
+        Spared { messages: window::tail_start(&self.account, &self.limits), results }
     }
 
     /// Some models bind a thinking signature to all that precedes it, so when old messages change, the thinking after
@@ -143,81 +141,84 @@ impl Fold {
         }
     }
 
-    /// Makes the batch that costs least for the room it wins. Each way to make it is worked out, and taken back.
-    fn take_least_useful(&mut self, newest: Newest, goal: &Goal) {
+    /// Makes the batch that costs least for the room it wins. It tries each start with each target and takes it back.
+    fn go_down_ladder(&mut self, spared: Spared, targets: &Targets) {
         self.fill_index();
-        let (estimate, ways, thinking) = (self.estimate(), self.ways(newest, goal), self.thinking());
+        let (estimate, attempts, thinking) =
+            (self.estimate(), self.attempts(spared, targets), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
-        let (price, cost) = (self.policy.price(), self.cost(goal));
-        // Where room is short nothing stays longer than the room takes to be filled anew, a call is worth less than its room, and
-        // only what must go goes.
+        let (price, cost) = (self.policy.price(), self.cost(targets));
+        // Where room is short, uses count only until new messages fill the room, calls have no worth of their own, and only what
+        // must go goes.
         let (ahead, own_call) =
-            if goal.is_short { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
-        let Self { account, held, index, .. } = self;
-        let view = View::of(index, account, held, ahead);
-        let take_steps = |account: &mut Account, Way { from, most }: Way| {
+            if targets.is_short { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
+        let Self { account, pieces, index, .. } = self;
+        let view = View::of(index, account, pieces, ahead);
+        let take_steps = |account: &mut Account, Attempt { start, target }: Attempt| {
             // Where no more may go than must, each step leaves this much at least.
-            let least = if goal.is_exact { FULL_SHARE * most } else { 0.0 };
+            let floor = if targets.is_exact { FULL_SHARE * target } else { 0.0 };
             let (view, thinking, states) = (view.clone(), &thinking, &states);
             let mut ladder = Ladder {
                 account,
-                held,
+                pieces,
                 view,
                 estimate,
-                newest,
+                spared,
                 thinking,
                 states,
-                least,
+                floor,
                 own_call,
-                from,
+                start,
                 lost: 0.0,
             };
-            if !goal.is_exact && !goal.is_short {
-                ladder.pass(price, f64::NEG_INFINITY);
+            if !targets.is_exact && !targets.is_short {
+                ladder.pass(price, None);
             }
-            ladder.go_down_to(most, price);
+            ladder.go_down_to(target, price);
             ladder.lost
         };
         let mark = account.mark();
-        let costs = ways.iter().map(|&way| {
-            let lost = take_steps(account, way);
-            let cost = cost.of(account, lost, way.most);
+        let costs = attempts.iter().map(|&attempt| {
+            let lost = take_steps(account, attempt);
+            let cost = cost.of(account, lost, attempt.target);
             account.go_back(mark);
-            (cost, way)
+            (cost, attempt)
         });
-        let best = match ways[..] {
+        let cheapest = match attempts[..] {
             [only] => Some(only),
-            _ => costs.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, way)| way),
+            _ => costs.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, attempt)| attempt),
         };
-        if let Some(way) = best {
-            take_steps(account, way);
+        if let Some(attempt) = cheapest {
+            take_steps(account, attempt);
         }
     }
 
-    /// Enters what came since the last batch into the index. Until a batch is worked out nobody asks it.
+    /// Adds what came since the last batch to the index. Only batches read it.
     fn fill_index(&mut self) {
-        let Self { account, held, index, .. } = self;
-        for (at, held) in held.iter_mut().enumerate().skip(self.indexed).filter(|(_, held)| held.is_shown) {
+        let Self { account, pieces, index, .. } = self;
+        for (at, pieces) in
+            pieces.iter_mut().enumerate().skip(self.indexed).filter(|(_, pieces)| pieces.was_sent)
+        {
             let Some(row) = account.row(at) else { continue };
-            held.enter(index, row, account.message(row.group));
+            pieces.enter(index, row, account.message(row.group));
         }
         self.index.go_to(self.calls);
-        self.indexed = self.held.len();
+        self.indexed = self.pieces.len();
     }
 
-    /// The ways to make a batch: at a limit it may start at the front or behind a quarter of what is sent. The later it starts, the
+    /// The batches to try. At a limit a batch may start at the front or behind a quarter of the request: the later it starts, the
     /// less is rewritten.
-    fn ways(&self, newest: Newest, goal: &Goal) -> Vec<Way> {
-        let starts = if goal.ladders.len() > 1 { self.starts(newest) } else { vec![0] };
-        let of_start = |from| goal.ladders.iter().map(move |&most| Way { from, most });
-        starts.into_iter().flat_map(of_start).collect()
+    fn attempts(&self, spared: Spared, targets: &Targets) -> Vec<Attempt> {
+        let starts = if targets.ladder.len() > 1 { self.starts(spared) } else { vec![0] };
+        let at = |start| targets.ladder.iter().map(move |&target| Attempt { start, target });
+        starts.into_iter().flat_map(at).collect()
     }
 
     /// Positions that a batch may start at.
-    fn starts(&self, newest: Newest) -> Vec<usize> {
+    fn starts(&self, spared: Spared) -> Vec<usize> {
         let (mut starts, mut passed) = (vec![0], 0);
         let all = self.account.sent().cl100k as f64;
-        let rows = self.account.live_before(newest.messages);
+        let rows = self.account.live_before(spared.messages);
         for (index, row) in rows.filter_map(|index| Some((index, self.account.row(index)?))) {
             let due = QUARTERS.get(starts.len() - 1).is_some_and(|quarter| passed as f64 >= quarter * all);
             if due && row.group == index {
@@ -228,20 +229,20 @@ impl Fold {
         starts
     }
 
-    /// What a batch of the request as it is costs.
-    fn cost(&self, goal: &Goal) -> Cost {
+    /// The prices of a batch of the request as it is.
+    fn cost(&self, targets: &Targets) -> Cost {
         let (prices, economy) = (self.prices(), self.policy.economy);
-        let lost_use = if goal.is_short { LIMIT_TIMES * economy } else { economy };
+        let lost_use = if targets.is_short { LIMIT_TIMES * economy } else { economy };
         Cost { prices, lost_use, estimate: self.estimate(), context: self.context() }
     }
 
-    /// Returns `true` if a quarter of the room does not hold what an agent lives by.
+    /// Returns `true` if a quarter of the room is less than `LEAST_CONTEXT`.
     fn is_short(&self) -> bool {
         let [quarter, ..] = QUARTERS;
         quarter * self.limit_room() < LEAST_CONTEXT
     }
 
-    /// Calls whose messages fill the room of a request.
+    /// Number of calls whose messages fill the room of a request.
     fn turnover(&self) -> f64 {
         let growth = self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
         self.limit_room() / growth.max(1.0)
@@ -262,13 +263,13 @@ pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: P
     }
 }
 
-/// A way to make a batch.
+/// A batch to try.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Attempt {
     /// The first position that it edits.
-    from: usize,
-    /// It takes steps that lose more than a token is worth only as long as more provider tokens than this are left.
-    most: f64,
+    start: usize,
+    /// Provider tokens that it goes down to. Above this size, steps may lose more than their tokens are worth.
+    target: f64,
 }
 
 /// What the cost of a batch depends on.
@@ -283,12 +284,12 @@ struct Cost {
 }
 
 impl Cost {
-    /// Cost of the batch that was made, for each token of room that it wins, in input tokens: for what is rewritten and for the
-    /// uses that are lost. Infinite where more than `most` tokens are left.
-    fn of(&self, account: &Account, lost: f64, most: f64) -> f64 {
+    /// Cost of the batch that was made for each token of room that it wins, in input tokens: the rewrite and the lost uses.
+    /// Infinite if more than `target` tokens are left.
+    fn of(&self, account: &Account, lost: f64, target: f64) -> f64 {
         let Self { prices, lost_use, estimate, context } = self;
         let left = estimate.tokens(account.sent());
-        if left > most {
+        if left > target {
             return f64::INFINITY;
         }
         let won = (context - left).max(1.0);
@@ -298,13 +299,13 @@ impl Cost {
 }
 
 /// Sizes in provider tokens that a batch goes down to.
-struct Goal {
-    /// Most that the ladder leaves, whatever that loses: one of these, ascending.
-    ladders: Vec<f64>,
+struct Targets {
+    /// Sizes to try for the ladder, ascending.
+    ladder: Vec<f64>,
     /// Most that may be sent.
     budget: f64,
-    /// Sizes that layer 4 goes down to where the ladder leaves more than that.
-    shrunk: Goals,
+    /// Sizes for layer 4, if the ladder leaves more than the budget.
+    layer4: Goals,
     /// True if a limit demands the batch and leaves little room.
     is_short: bool,
     /// True if no more may go than must.

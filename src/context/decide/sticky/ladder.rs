@@ -4,9 +4,9 @@
 //! One pass from the oldest message to the newest takes every step that loses less than the price for each token it saves. A
 //! step loses the expected later uses of what nothing else in view shows.
 
-use crate::context::decide::held::Held;
 use crate::context::decide::index::View;
 use crate::context::decide::line_cuts;
+use crate::context::decide::pieces::MessagePieces;
 use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
 use crate::context::request::account::{Account, Form};
@@ -16,72 +16,76 @@ use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::PRICE_STEP;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 
-/// Positions from which on a batch spares what is new.
+/// The first positions that a batch does not edit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Newest {
-    /// No message is dropped.
+pub(super) struct Spared {
+    /// From here on no message is dropped.
     pub(super) messages: usize,
-    /// No result is cut.
+    /// From here on no result is cut.
     pub(super) results: usize,
 }
 
 /// A batch that is worked out.
 pub(super) struct Ladder<'a> {
     pub(super) account: &'a mut Account,
-    pub(super) held: &'a [Held],
+    pub(super) pieces: &'a [MessagePieces],
     pub(super) view: View<'a>,
     pub(super) estimate: Estimate,
-    pub(super) newest: Newest,
+    pub(super) spared: Spared,
     /// Messages that may lose their thinking, ascending.
     pub(super) thinking: &'a [usize],
     /// What stays whole unless a limit demands more.
     pub(super) states: &'a States,
     /// Provider tokens that each step leaves at least.
-    pub(super) least: f64,
-    /// What the sight of one of the agent's own calls is worth.
+    pub(super) floor: f64,
+    /// Expected uses of one of the agent's own calls.
     pub(super) own_call: f64,
     /// First position that it edits.
-    pub(super) from: usize,
+    pub(super) start: usize,
     /// Uses that the steps so far have lost.
     pub(super) lost: f64,
 }
 
 impl Ladder<'_> {
-    /// Takes steps at ever higher prices until at most `most` provider tokens are left, or nothing may go.
-    pub(super) fn go_down_to(&mut self, most: f64, price: f64) {
+    /// Takes steps at ever higher prices until at most `target` provider tokens are left, or nothing may go.
+    pub(super) fn go_down_to(&mut self, target: f64, price: f64) {
         let raised = std::iter::successors(Some(price), |price| Some(price * PRICE_STEP));
         for price in raised.take_while(|price| *price < 1.0).chain([f64::INFINITY]) {
-            if self.tokens() <= most {
+            if self.tokens() <= target {
                 return;
             }
-            self.pass(price, most);
+            self.pass(price, Some(target));
         }
     }
 
-    /// Takes each step that loses at most `price` for each provider token it saves, the oldest group first, as long as more
-    /// than `most` provider tokens are left.
-    pub(super) fn pass(&mut self, price: f64, most: f64) {
+    /// Takes each step that loses at most `price` for each provider token it saves, the oldest group first. With a `target` it
+    /// stops at that size.
+    pub(super) fn pass(&mut self, price: f64, target: Option<f64>) {
         let price = price * self.estimate.scale;
-        let starts = self.account.live_before(self.newest.messages.max(self.newest.results));
+        let starts = self.account.live_before(self.spared.messages.max(self.spared.results));
         let opens = |&index: &usize| {
-            index >= self.from && self.account.row(index).is_some_and(|row| row.group == index)
+            index >= self.start && self.account.row(index).is_some_and(|row| row.group == index)
         };
         for start in starts.filter(opens).collect::<Vec<_>>() {
             let group: Vec<usize> = self.account.group(start).collect();
-            // The host's own head and tail are shown once before they go, unless a limit demands more.
-            let may_go = most.is_finite() || !group.iter().any(|&index| self.shows_ends(index));
+            // The first cut keeps the head and tail that the host set, unless a limit demands more.
+            let may_go = target.is_some() || !group.iter().any(|&index| self.shows_ends(index));
             for &index in &group {
-                if self.tokens() <= most {
+                if self.is_at(target) {
                     return;
                 }
                 if self.may_be_cut(index, price) {
                     self.step_down(index, price);
                 }
             }
-            if may_go && self.tokens() > most && self.may_drop(start, price) {
+            if may_go && !self.is_at(target) && self.may_drop(start, price) {
                 self.drop_group(start, &group, price);
             }
         }
+    }
+
+    fn is_at(&self, target: Option<f64>) -> bool {
+        target.is_some_and(|target| self.tokens() <= target)
     }
 
     /// Provider tokens of what is sent.
@@ -89,7 +93,7 @@ impl Ladder<'_> {
         self.estimate.tokens(self.account.sent())
     }
 
-    /// Returns `true` of a result that is whole and of which the host named the least to show.
+    /// Returns `true` for a whole result of which the host set a head or tail to show.
     fn shows_ends(&self, index: usize) -> bool {
         self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
             let sizes = row.message.traits.layout.as_ref().map(Layout::sizes);
@@ -97,9 +101,9 @@ impl Ladder<'_> {
         })
     }
 
-    /// Returns `true` of an old result and of old thinking. What is kept goes only where a limit demands it at any price.
+    /// Returns `true` for an old result and for old thinking. Kept states go only if a limit demands it at any price.
     fn may_be_cut(&self, index: usize, price: f64) -> bool {
-        let is_old = index < self.newest.results && tool_results::is_shortenable(self.account, index);
+        let is_old = index < self.spared.results && tool_results::is_shortenable(self.account, index);
         (is_old || self.thinking.binary_search(&index).is_ok())
             && (price.is_infinite() || !self.states.keeps(index))
     }
@@ -107,12 +111,12 @@ impl Ladder<'_> {
     /// Takes a message one rung down, to the lines that are worth their tokens or to its edited form, if that loses at most
     /// `price` for each token that it saves.
     fn step_down(&mut self, index: usize, price: f64) {
-        let Some((row, held)) = self.account.row(index).zip(self.held.get(index)) else { return };
+        let Some((row, pieces)) = self.account.row(index).zip(self.pieces.get(index)) else { return };
         let is_laid_out = row.message.traits.layout.is_some();
         let lines = match row.form() {
             Form::Whole | Form::Cut(_) if !is_laid_out => None,
             Form::Whole | Form::Cut(_) | Form::Lines(_) if is_laid_out => {
-                let Some(lines) = line_cuts::choose(row, held, &self.view, price) else { return };
+                let Some(lines) = line_cuts::choose(row, pieces, &self.view, price) else { return };
                 Some(lines)
             }
             _ => return,
@@ -122,13 +126,13 @@ impl Ladder<'_> {
             return;
         };
         let mut left = match &lines {
-            Some(lines) => held.of_rows(row, lines.rows.iter().cloned().flatten().map(|at| at as usize)),
-            None => held.kept.as_deref().unwrap_or_default().to_vec(),
+            Some(lines) => pieces.of_rows(row, lines.rows.iter().cloned().flatten().map(|at| at as usize)),
+            None => pieces.edited.as_deref().unwrap_or_default().to_vec(),
         };
         left.sort_unstable();
-        let before = held.shown(row);
+        let before = pieces.shown(row);
         let mut gone = before.to_vec();
-        gone.retain(|number| left.binary_search(number).is_err());
+        gone.retain(|id| left.binary_search(id).is_err());
         let loss = self.view.loss_of_all(gone);
         if loss > price * saved as f64 || self.undershoots(saved as f64) {
             return;
@@ -146,9 +150,9 @@ impl Ladder<'_> {
         }
     }
 
-    /// Returns `true` if a step that saves so many cl100k tokens would leave room unused.
+    /// Returns `true` if a step that saves so many cl100k tokens would leave less than the floor.
     fn undershoots(&self, saved: f64) -> bool {
-        self.tokens() - self.estimate.scale * saved < self.least
+        self.tokens() - self.estimate.scale * saved < self.floor
     }
 
     /// Returns `true` if a batch may drop the group that opens at `start`.
@@ -165,7 +169,7 @@ impl Ladder<'_> {
             let result = self.account.message(index).and_then(|message| message.tool_result());
             result.is_some_and(|result| result.is_excluded)
         };
-        (1..self.newest.messages).contains(&start)
+        (1..self.spared.messages).contains(&start)
             && is_of_kind
             && (price.is_infinite() || !self.states.keeps_group(start))
             && window::is_droppable(self.account, start)
@@ -175,9 +179,9 @@ impl Ladder<'_> {
     /// Drops a group if that loses at most `price` for each token that it saves: what it shows, and that the agent sees what it
     /// did, if nothing newer has replaced that.
     fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
-        let rows = || group.iter().filter_map(|&index| self.account.row(index).zip(self.held.get(index)));
+        let rows = || group.iter().filter_map(|&index| self.account.row(index).zip(self.pieces.get(index)));
         let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
-        let shown: Vec<u32> = rows().flat_map(|(row, held)| held.shown(row).into_owned()).collect();
+        let shown: Vec<u32> = rows().flat_map(|(row, pieces)| pieces.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
         let own = if self.states.older.contains(&start) { 0.0 } else { self.own_call * calls as f64 };
         let loss = self.view.loss_of_all(shown.clone()) + own;
@@ -190,11 +194,11 @@ impl Ladder<'_> {
         self.account.drop_group(start, Layer::Window, reason);
     }
 
-    /// The rule by which these results go: nothing refers to any of them, or they are the least useful.
+    /// The reason to remove these results: no later answer used a name of them, or they are the least useful.
     fn reason(&self, results: &[usize]) -> Reason {
-        let mut results = results.iter().filter_map(|&index| self.held.get(index)).peekable();
+        let mut results = results.iter().filter_map(|&index| self.pieces.get(index)).peekable();
         let is_unused = results.peek().is_some()
-            && !results.any(|held| self.view.index().is_used_since(held.call, &held.numbers));
+            && !results.any(|pieces| self.view.index().is_used_since(pieces.call, &pieces.whole));
         if is_unused { Reason::NeverUsed } else { Reason::LeastUseful }
     }
 }

@@ -4,4 +4,4 @@ mod batch;
 mod ladder;
 mod weigh;
 
-pub(super) use self::weigh::Rent;
+pub(super) use self::weigh::SkiRental;

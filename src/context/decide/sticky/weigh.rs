@@ -10,10 +10,10 @@ use crate::context::request::validity::holds_turn;
 use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, THRESHOLD_TIMES};
 use crate::contract::CONTEXT_RATIO;
 
-/// What the ski rental goes by.
+/// The state of the ski-rental rule.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::context::decide) struct Rent {
-    /// Paid for carrying what a batch would remove, in input tokens.
+pub(in crate::context::decide) struct SkiRental {
+    /// Paid for sending what a batch would remove, in input tokens.
     pub(in crate::context::decide) carried: f64,
     /// Provider tokens that the last batch left, or would have left if it had been made.
     pub(in crate::context::decide) left: f64,
@@ -21,23 +21,23 @@ pub(in crate::context::decide) struct Rent {
 
 impl Fold {
     /// Decides about the next call, which may be the first that is planned, and makes a batch for it on trial.
-    pub(in crate::context::decide) fn weighed(&mut self, is_first: bool) -> Arithmetic {
+    pub(in crate::context::decide) fn decide_sticky(&mut self, is_first: bool) -> Arithmetic {
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
-        self.rent.carried = if decided.verdict.moves() { 0.0 } else { decided.carried };
+        self.rental.carried = if decided.verdict.moves() { 0.0 } else { decided.carried };
         decided
     }
 
     /// Makes a batch. Takes it back if it is made for the bill's sake and does not pay.
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
-        self.act(weighed.verdict);
+        self.make_batch(weighed.verdict);
         let prices = self.prices();
         let rewritten = rewritten_tokens(&self.account, &self.estimate(), prices);
         let left = self.context();
         // After a restart nothing tells which call was the first that was planned.
         if weighed.verdict != Verdict::Unreported {
-            self.rent.left = left;
+            self.rental.left = left;
         }
         let removed = weighed.context - left;
         let share = if weighed.removable > 0.0 { removed / weighed.removable } else { 0.0 };
@@ -48,15 +48,15 @@ impl Fold {
             payback_calls: payback_calls(removed, rewritten, prices),
             ..weighed
         };
-        if worked_out.carried >= self.times(weighed.verdict) * worked_out.rewrite {
+        if worked_out.carried >= self.least_times(weighed.verdict) * worked_out.rewrite {
             return worked_out;
         }
         self.take_back();
         Arithmetic { verdict: Verdict::Unpaid, ..worked_out }
     }
 
-    /// Carrying must have cost so many times what rewriting costs before a batch for this reason is made.
-    fn times(&self, verdict: Verdict) -> f64 {
+    /// Times that carrying must have cost the rewrite before a batch is made for this reason.
+    fn least_times(&self, verdict: Verdict) -> f64 {
         // A limit that the host set is obeyed whatever that costs.
         let is_set = self.limits.threshold() < CONTEXT_RATIO * self.limits.context_window;
         match verdict {
@@ -74,7 +74,7 @@ impl Fold {
         is_failed && self.reports.calibration.room().is_none()
     }
 
-    /// Tokens above which the frontier moves whatever that costs.
+    /// Tokens of the lower of threshold and budget.
     pub(super) fn limit(&self) -> f64 {
         self.limits.threshold().min(self.limits.budget())
     }
@@ -85,26 +85,26 @@ impl Fold {
     }
 
     /// Provider tokens below which the layers apply at each call while nothing is known of a bill.
-    fn least(&self) -> f64 {
+    fn least_context(&self) -> f64 {
         LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window)
     }
 
-    /// Provider tokens that the last batch left, or that the first is expected to leave. The next one rewrites nearly all of
-    /// them, for something old is always among what goes.
-    fn settled(&self) -> f64 {
-        self.rent.left.max(self.least())
+    /// Provider tokens that the next batch is expected to leave: as many as the last one, at least `least_context`. It rewrites
+    /// nearly all of them, since something old is always among what goes.
+    fn expected_left(&self) -> f64 {
+        self.rental.left.max(self.least_context())
     }
 
     /// Size above which the threshold makes a batch, which must leave room for growth.
     fn threshold_due(&self) -> f64 {
         let threshold = self.limits.threshold();
-        threshold.max(self.rent.left + GROWTH_SHARE * threshold)
+        threshold.max(self.rental.left + GROWTH_SHARE * threshold)
     }
 
-    /// Size above which the budget makes a batch: where the last one could not get below it, the context must have grown. A
-    /// request over the window fails, so that is no reason to wait.
+    /// Size above which the budget makes a batch. If the last batch stayed above the budget, the context must have grown by
+    /// `GROWTH_SHARE`, but never past the window: such a request fails.
     fn budget_due(&self) -> f64 {
-        let (budget, window, left) = (self.limits.budget(), self.limits.context_window, self.rent.left);
+        let (budget, window, left) = (self.limits.budget(), self.limits.context_window, self.rental.left);
         let due = if left > budget { left + GROWTH_SHARE * budget } else { budget };
         if left < window { due.min(window) } else { due }
     }
@@ -118,10 +118,10 @@ impl Fold {
     /// The arithmetic of the next call.
     fn weigh(&self, is_first: bool) -> Arithmetic {
         let (prices, context) = (self.prices(), self.context());
-        let settled = self.settled();
-        let (removable, rewrite) = ((context - settled).max(0.0), prices.rewrite(settled));
-        let carried = self.rent.carried + prices.read * removable;
-        let pays = |verdict| carried >= self.times(verdict) * rewrite;
+        let left = self.expected_left();
+        let (removable, rewrite) = ((context - left).max(0.0), prices.rewrite(left));
+        let carried = self.rental.carried + prices.read * removable;
+        let pays = |verdict| carried >= self.least_times(verdict) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
         let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
         let is_over =
@@ -130,7 +130,7 @@ impl Fold {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen
-        } else if (is_first || context < self.least()) && !self.is_reported() {
+        } else if (is_first || context < self.least_context()) && !self.is_reported() {
             Verdict::Unreported
         } else if is_cold && removable > 0.0 {
             Verdict::Cold
@@ -145,7 +145,7 @@ impl Fold {
         } else {
             Verdict::Wait
         };
-        let payback_calls = payback_calls(removable, settled, prices);
+        let payback_calls = payback_calls(removable, left, prices);
         Arithmetic { verdict, is_cold, context, removable, carried, rewrite, payback_calls }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     fn a_batch_that_leaves_more_than_the_budget_waits_no_further_than_the_window() {
         let limits = Limits { context_window: 100_000.0, ..Limits::default() };
         let mut fold = Fold::new(Mode::Sticky, Policy::default(), &limits);
-        fold.rent.left = fold.limits.budget() + 1.0;
+        fold.rental.left = fold.limits.budget() + 1.0;
         assert!((fold.budget_due() - 100_000.0).abs() < 1e-9);
     }
 }

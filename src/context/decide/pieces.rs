@@ -1,0 +1,59 @@
+//! The names and lines that each message shows, by their ids in the index. The index reads a message at the first batch after the
+//! message came.
+
+use std::borrow::Cow;
+
+use super::index::CoverageIndex;
+use crate::context::facts::transcript::Message;
+use crate::context::request::account::{Form, Row};
+
+/// Names and lines of one message.
+#[derive(Clone, Debug, Default)]
+pub struct MessagePieces {
+    /// True if the message was sent in some form when it came.
+    pub was_sent: bool,
+    /// Ids of the whole message: its names in order, then its lines in order.
+    pub whole: Box<[u32]>,
+    /// Ids of its edited form.
+    pub edited: Option<Box<[u32]>>,
+    /// The call after which it came.
+    pub call: u32,
+}
+
+impl MessagePieces {
+    /// Adds the message of `row` to the index. `opener` is the message that opens its group.
+    pub fn enter(&mut self, index: &mut CoverageIndex, row: &Row, opener: Option<&Message>) {
+        let (message, traits) = (&row.message, &row.message.traits);
+        index.go_to(self.call);
+        self.whole = index.ids_of(&traits.identifiers, &traits.lines);
+        let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
+        self.edited = traits.kept.as_ref().map(|kept| index.ids_of(kept, kept_lines));
+        let call = opener.and_then(|opener| opener.traits.targets.get(row.call));
+        index.enter(&self.whole, traits, message.assistant().is_some(), call);
+    }
+
+    /// Ids of what the message shows in the form that `row` sends.
+    #[must_use]
+    pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {
+        match row.form() {
+            Form::Whole => Cow::Borrowed(&self.whole),
+            // Head and tail of which most is there.
+            Form::Cut(_) if 2 * row.tokens() > row.message.tokens => Cow::Borrowed(&self.whole),
+            Form::Lines(_) => self.of_rows(row, row.sent_rows().into_iter()).into(),
+            Form::Edited | Form::Cut(_) => Cow::Borrowed(self.edited.as_deref().unwrap_or_default()),
+            Form::Gone => Cow::default(),
+        }
+    }
+
+    /// Ids of what these rows of the text show, ascending and unique.
+    #[must_use]
+    pub fn of_rows(&self, row: &Row, rows: impl Iterator<Item = usize>) -> Vec<u32> {
+        let traits = &row.message.traits;
+        let Some(layout) = &traits.layout else { return Vec::new() };
+        let places = rows.flat_map(|at| layout.places(at, traits.identifiers.len()));
+        let mut ids: Vec<u32> = places.filter_map(|place| self.whole.get(place)).copied().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+}
