@@ -181,6 +181,31 @@ test("what stands in two lists without being an object tells of no common past",
   }
 });
 
+test("what a question aside finds unanswered is sent on as it was", async () => {
+  const reasons = [];
+  const onEvent = ({ type, reason }) => type === "transformed" && reasons.push(reason);
+  let moved = 0;
+  for (let length = 5; length < 30; length += 1) {
+    const hook = createTransformContext({ contextWindow: 12_000, onEvent });
+    const list = [user("go")];
+    let sent;
+    const step = (i) => {
+      const usage = { input: 10, cacheRead: Math.round(490 + 1.2 * countTokens(sent)), cacheWrite: 0 };
+      return [{ ...calls([`c${i}`], `f${i}`), usage }, result(`c${i}`, `line of ${i}\n`.repeat(90))];
+    };
+    for (let i = 0; i <= length; i += 1) {
+      sent = await hook(list.slice());
+      if (i < length) list.push(...step(i));
+    }
+    if (!reasons.at(-1).startsWith("moved")) continue;
+    moved += 1;
+    await hook([...list, user("a title?")]);
+    const next = await hook([...list, ...step(length)]);
+    assert.deepEqual(next.slice(0, sent.length), sent);
+  }
+  assert.ok(moved > 0);
+});
+
 test("a conversation whose first message was edited stays known among many, one asked aside does not", () => {
   for (const [change, isKept] of [
     [([, ...rest]) => [user("edited"), ...rest], true],

@@ -21,6 +21,8 @@ pub struct Conversation {
     transcript: Transcript,
     /// Shared with a fork until either of them is planned: a copy of it is made on a worker.
     fold: Option<Arc<Fold>>,
+    /// The fold of a call that is not answered yet, if the host asked something aside behind its list since.
+    asked: Option<Arc<Fold>>,
     /// Position of the first message that may not be the one the fold took in there.
     changed: usize,
 }
@@ -29,7 +31,7 @@ impl Conversation {
     /// One without messages.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self { mode, transcript: Transcript::default(), fold: None, changed: usize::MAX }
+        Self { mode, transcript: Transcript::default(), fold: None, asked: None, changed: usize::MAX }
     }
 
     /// Its messages.
@@ -60,8 +62,24 @@ impl Conversation {
         let changed = replace(&mut self.changed, usize::MAX);
         let new = || Fold::new(self.mode, terms.policy, &terms.limits);
         let Some(before) = self.fold.take() else { return new() };
+        let is_answered_since = |fold: &Fold| {
+            let mut since = self.transcript.messages().iter().skip(fold.account.len());
+            since.any(|message| message.assistant().is_some())
+        };
+        if let Some(asked) = self.asked.take().filter(|asked| asked.account.len() <= changed) {
+            if asked.is_answered(&self.transcript, lessons) {
+                return Arc::unwrap_or_clone(asked);
+            }
+            self.asked = Some(asked).filter(|asked| !is_answered_since(asked));
+        }
         match Rewrite::of(&before.account, &self.transcript, changed) {
-            None => Arc::unwrap_or_clone(before),
+            None => {
+                let is_aside = before.account.len() < self.transcript.len() && !is_answered_since(&before);
+                if is_aside && before.last_call().is_some() && self.asked.is_none() {
+                    self.asked = Some(before.clone());
+                }
+                Arc::unwrap_or_clone(before)
+            }
             Some(rewrite) if rewrite.answer.is_some() || before.outlives_rewrites() => {
                 before.continued(&self.transcript, rewrite, lessons)
             }

@@ -86,6 +86,14 @@ impl Fold {
         self.pending.as_ref().map(|pending| &pending.call)
     }
 
+    /// True if `list` goes on with the answer to the call that was planned last.
+    #[must_use]
+    pub fn is_answered(&self, list: &Transcript, lessons: &Lessons) -> bool {
+        let at = self.account.len();
+        let answer = list.get(at).and_then(Message::assistant);
+        answer.is_some() && lessons.is_answer_to(self.last_call(), list, at)
+    }
+
     /// The states that the ladder keeps, or the layers where the host asked for it.
     #[must_use]
     pub fn kept_states(&self) -> Vec<Kept> {
