@@ -46,7 +46,7 @@ export interface TransformContextOptions {
   /** Newest assistant messages that keep their thinking. Default 1; 0 strips all that the provider does not need. */
   keepRecentThinking?: number;
   /**
-   * Newest images that stay, whoever sent them. Default 8 images; a line stands for each older one. Images since the last
+   * Newest images that stay, whoever sent them. Default 8 images; a line stands for each older one. Those of the last
    * user message always stay. No value lets a request exceed its provider's limits on images.
    */
   keepRecentImages?: number;

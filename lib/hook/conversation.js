@@ -22,7 +22,7 @@ class Conversation {
   #native;
   /** The host's functions: `{ marker, markerLine, protects }`. */
   #host;
-  /** The messages of the last call and the values that each was read from. Of a host's copies those stay that were read. */
+  /** The messages of the last call as they were first read, and the values that each was read from. A later equal copy replaces none. */
   #list = [];
   #values = [];
   /** The last plan that was applied, with its terms as long as it holds for the list. */
@@ -58,7 +58,7 @@ class Conversation {
     return this.turn(() => this.#native.free());
   }
 
-  /** The list that the calls under way bring it to. An aborted call leaves it where it was. */
+  /** The list of the newest call under way, else of the last call. */
   get target() {
     return this.#ahead ?? this.#list;
   }
@@ -76,7 +76,7 @@ class Conversation {
 
   /**
    * The request that `list` makes under these terms, `{ plan, edited }`. Rejects where the list cannot be read or planned, and
-   * with `ERR_CANCELLED` if `call` was cancelled: then nothing of it stays. `shared` is what it shares with a known one.
+   * with `ERR_CANCELLED` if `call` was cancelled: then it counts as never sent. `shared` is what it shares with a known one.
    */
   async request(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);

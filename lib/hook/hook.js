@@ -114,7 +114,7 @@ class Hook {
     return known;
   }
 
-  /** The host's word on its model at this call, as JSON. Of its cache, what it does not say is learned. */
+  /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */
   #terms() {
     const { overheadTokens, maxPromptTokens, warmedAt, coldAt, cache } = this.options;
     return JSON.stringify({

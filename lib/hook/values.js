@@ -13,7 +13,7 @@ const FIELDS = {
 };
 
 /**
- * The very values that a message's facts come from.
+ * The values that are compared to detect a change in place.
  *
  * A host changes in place what grows (content, calls, a shell's output) or comes late (the stop reason, the usage). What is
  * set once is read, but not looked at again: `timestamp`, `api`, `provider`, `model`, signatures, and of the usage the

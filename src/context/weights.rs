@@ -1,4 +1,4 @@
-//! The numbers that decide, each with its unit and where it comes from.
+//! The numbers of the ladder and the schedule, each with its unit and its source or its reason.
 //!
 //! Chances and half-lives were fitted on public recordings of many agents: `npm run bench:fit` measures them anew and says
 //! how much they differ from one repository to the next. The others were swept in the closed loop, on 43 sessions of nine

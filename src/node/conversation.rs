@@ -110,7 +110,7 @@ impl Conversation {
 
     /// Changes the list and plans over it, on a worker thread: both or, where it rejects, neither. The
     /// first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
-    /// ones crosses here. `terms` is the host's word on its model, as JSON (`options.rs`).
+    /// ones crosses here. `terms` are the model settings of this call, as JSON (`options.rs`).
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,

@@ -48,9 +48,9 @@ struct ModelCache {
     /// True if something that the last request held is sent otherwise since.
     is_changed: bool,
     /// The longest gap after which a prefix was still read, in seconds.
-    lived: f64,
+    longest_hit: f64,
     /// The shortest gap after which nothing of an unchanged prefix was read.
-    died: Option<f64>,
+    shortest_miss: Option<f64>,
     writes_for_an_hour: bool,
 }
 
@@ -89,8 +89,8 @@ impl CacheWatch {
         self.models.last().map(|(source, model)| model.prices(source))
     }
 
-    /// Takes in the answer at `index` to a call that was made at `time_ms`, the time of the last message before it. The model got to
-    /// read it if that `reached` it. `touched` is the oldest message that the hook sent in another form than before.
+    /// Takes in the answer at `index` to a call that was made at `time_ms`, the time of the last message before it. `reached` says
+    /// that the model read it. `touched` is the oldest message that the hook sent in another form than before.
     pub fn enter(
         &mut self,
         index: usize,
@@ -148,9 +148,10 @@ impl ModelCache {
     fn read(&mut self, usage: &Usage, gap: Option<f64>) {
         if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
             if read >= READ_SHARE * prompt {
-                self.lived = self.lived.max(gap);
+                self.longest_hit = self.longest_hit.max(gap);
             } else if read <= 0.0 && !self.is_changed && gap >= MIN_TELLING_GAP_SECONDS {
-                self.died = Some(self.died.map_or(gap, |died| died.min(gap)));
+                self.shortest_miss =
+                    Some(self.shortest_miss.map_or(gap, |shortest_miss| shortest_miss.min(gap)));
             }
         }
         self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());
@@ -158,11 +159,11 @@ impl ModelCache {
         self.is_started = true;
     }
 
-    /// The life of its entries in seconds: as long as one was seen to live, and no longer than one was seen not to.
+    /// Lifetime of its entries in seconds: the published one, within the gaps that were seen to hit and to miss.
     fn ttl_seconds(&self, source: &Source) -> f64 {
         let published = published_life(source).unwrap_or(f64::INFINITY);
         let documented = if self.writes_for_an_hour { published.max(HOUR_SECONDS) } else { published };
-        documented.min(self.died.unwrap_or(f64::INFINITY)).max(self.lived)
+        documented.min(self.shortest_miss.unwrap_or(f64::INFINITY)).max(self.longest_hit)
     }
 
     fn prices(&self, source: &Source) -> Prices {

@@ -57,8 +57,8 @@ impl Conversation {
         self.transcript.go_on(kept, rest);
     }
 
-    /// The fold of its list before what is new there.
-    fn continued(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
+    /// The fold of the part of the list that it has seen.
+    fn current_fold(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
         let changed = replace(&mut self.changed, usize::MAX);
         let new = || Fold::new(self.mode, terms.policy, &terms.limits);
         let Some(before) = self.fold.take() else { return new() };
@@ -81,7 +81,7 @@ impl Conversation {
                 Arc::unwrap_or_clone(before)
             }
             Some(rewrite) if rewrite.answer.is_some() || before.outlives_rewrites() => {
-                before.continued(&self.transcript, rewrite, lessons)
+                before.after_rewrite(&self.transcript, rewrite, lessons)
             }
             Some(_) => new(),
         }
@@ -90,19 +90,19 @@ impl Conversation {
     /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had
     /// learned, and nothing else.
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
-        let mut fold = self.continued(terms, lessons);
+        let mut fold = self.current_fold(terms, lessons);
         let transcript = &self.transcript;
         let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
         let newest = newest.map(|of| &of.source);
         let window = terms.limits.context_window;
-        // What every call recomputes does not hang on other conversations.
+        // Under `everyCall` the estimate rests on reports of this conversation alone.
         let estimate = lessons.estimate(newest).filter(|_| self.mode == Mode::Sticky);
         fold.reports.calibration.set_known(Known {
             overhead_tokens: terms.overhead_tokens,
             estimate,
             window: lessons.window(newest, window),
         });
-        // The answers that came in are to calls made under the terms of then: they are taken in before the new ones hold.
+        // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);
         fault::step();
         fold.set_terms(transcript, terms);

@@ -43,21 +43,21 @@ pub struct Fold {
     /// The layers that are recomputed at each call; `None` under [`Mode::Sticky`].
     pub(super) layers: Option<Layers>,
     pub(super) policy: Policy,
-    /// The limits as the host set them.
-    pub(super) set: Limits,
-    /// The limits that hold: narrowed by what refusals taught.
+    /// The host's limits.
+    pub(super) host_limits: Limits,
+    /// The limits in force: the host's, narrowed by what refusals taught.
     pub(super) limits: Limits,
     pub(super) account: Account,
     pub(super) reports: Reports,
     pub(super) pending: Option<Pending>,
-    /// True if an answer came to a call that this process planned.
-    pub(super) has_lived: bool,
+    /// True if a call that this process planned was answered.
+    pub(super) has_answer: bool,
     pub(super) pieces: Vec<MessagePieces>,
     /// Calls so far.
     pub(super) calls: u32,
-    /// What the first messages showed, up to the last batch that was worked out.
+    /// What messages showed, up to the last batch that was tried.
     pub(super) index: CoverageIndex,
-    /// The number of these messages.
+    /// Number of messages in the index.
     pub(super) indexed: usize,
     pub(super) rental: SkiRental,
     /// True if a call was planned, also of the list before a rewrite.
@@ -66,9 +66,8 @@ pub struct Fold {
     pub(super) was_reported: bool,
     /// Number of newest results that the next plan sends whole, if the list was rewritten since the last one.
     pub(super) restored_results: Option<usize>,
-    /// Messages whose thinking was made behind others than stand before it since the list was rewritten. The next plan sends them
-    /// without it.
-    pub(super) unbound: Range<usize>,
+    /// Messages whose bound thinking no longer matches what precedes it, since the list was rewritten. The next plan strips it.
+    pub(super) stale_thinking: Range<usize>,
 }
 
 impl Fold {
@@ -77,7 +76,14 @@ impl Fold {
     pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
         let layers = (mode == Mode::EveryCall).then(Layers::default);
         let reports = Reports::new(policy.calibrate);
-        Self { layers, policy, set: limits.clone(), limits: limits.clone(), reports, ..Self::default() }
+        Self {
+            layers,
+            policy,
+            host_limits: limits.clone(),
+            limits: limits.clone(),
+            reports,
+            ..Self::default()
+        }
     }
 
     /// The call that was planned last, as long as no answer came.
@@ -112,14 +118,14 @@ impl Fold {
                 let raw = self.account.raw();
                 let sent = lessons.sent_before(transcript, index, raw);
                 // A list that was met as it stands is taken for the one that was sent.
-                let elsewhere = sent.filter(|sent| !is_met || sent.raw != raw);
-                let mut request = self.request(index, message, elsewhere.is_some());
-                if request.is_lived {
-                    self.has_lived = true;
+                let other_list = sent.filter(|sent| !is_met || sent.raw != raw);
+                let mut request = self.settle_request(index, message, other_list.is_some());
+                if request.is_planned_here {
+                    self.has_answer = true;
                     lessons.answered(message, Sent { raw, edited: request.sent });
-                } else if let Some(sent) = elsewhere {
+                } else if let Some(sent) = other_list {
                     lessons.answered(message, sent);
-                    request.elsewhere = elsewhere;
+                    request.other_list = other_list;
                 }
                 // A late report was not known yet when this call was planned.
                 if !replace(&mut is_caught_up, true) {
@@ -135,13 +141,14 @@ impl Fold {
         }
     }
 
-    /// The request that `message` answers, as was decided when it was made; not if it was made with another list.
-    fn request(&mut self, index: usize, message: &Message, is_elsewhere: bool) -> Request {
-        let is_lived = self.pending.as_ref().is_some_and(|call| call.at == index);
-        if !is_lived {
+    /// Settles what was sent in the call that `message` answers. Replays the decision if this process did not make it, unless the
+    /// call had another list.
+    fn settle_request(&mut self, index: usize, message: &Message, is_of_other_list: bool) -> Request {
+        let is_planned_here = self.pending.as_ref().is_some_and(|call| call.at == index);
+        if !is_planned_here {
             self.withdraw();
             // Nothing was decided about this list when its call was made with another one.
-            if !is_elsewhere && !self.reports.is_older_than_summary(message.timestamp_ms) {
+            if !is_of_other_list && !self.reports.is_older_than_summary(message.timestamp_ms) {
                 self.decide(false);
             }
         }
@@ -153,7 +160,7 @@ impl Fold {
             self.account.keep_trial();
         }
         let touched = self.account.take_oldest_touched();
-        Request { sent, touched, is_lived, elsewhere: None }
+        Request { sent, touched, is_planned_here, other_list: None }
     }
 
     /// Takes in the next message.
@@ -174,10 +181,10 @@ impl Fold {
     pub fn set_terms(&mut self, transcript: &Transcript, terms: &Terms) {
         self.withdraw();
         self.policy = terms.policy;
-        if terms.limits.context_window.total_cmp(&self.set.context_window).is_ne() {
+        if terms.limits.context_window.total_cmp(&self.host_limits.context_window).is_ne() {
             self.reports.calibration.forget_windows();
         }
-        self.set = terms.limits.clone();
+        self.host_limits = terms.limits.clone();
         if self.narrow() && self.layers.is_some() {
             (self.account, self.layers) = (Account::of(transcript), Some(Layers::default()));
         }
@@ -185,7 +192,7 @@ impl Fold {
 
     /// Goes by the host's limits, narrowed by what refusals taught. Returns `true` if that changes them.
     fn narrow(&mut self) -> bool {
-        let before = replace(&mut self.limits, self.reports.calibration.narrow(&self.set));
+        let before = replace(&mut self.limits, self.reports.calibration.narrow(&self.host_limits));
         let is_changed = before != self.limits;
         // Under a narrower window the next batch need not wait for growth.
         if is_changed && self.limits.context_window <= before.context_window {
@@ -197,7 +204,7 @@ impl Fold {
     /// The plan of the call that follows what was taken in, the size of the smallest request that could be sent, and why.
     pub fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
         self.withdraw();
-        strip_within(&mut self.account, take(&mut self.unbound));
+        strip_within(&mut self.account, take(&mut self.stale_thinking));
         if let Some(newest_results) = self.restored_results.take() {
             self.restore(newest_results);
         }

@@ -13,8 +13,8 @@ use crate::tokens::estimate::{Estimate, Size};
 const ANSWERS: usize = 4096;
 /// Calls that are remembered, the latest: more than a hook has under way.
 const CALLS: usize = 512;
-/// Reports of a conversation from which on its estimate is the hook's: a line through fewer hangs on its prior.
-const TELLING_REPORTS: usize = 3;
+/// Reports that a conversation needs before its estimate becomes the hook's. With fewer the prior dominates.
+const MIN_REPORTS_TO_SHARE: usize = 3;
 /// Windows of one model that are remembered, the latest.
 const WINDOWS: usize = 8;
 /// Two calls are alike whose estimates differ by no more than this share.
@@ -34,8 +34,8 @@ pub struct Call {
 #[derive(Clone, Debug, Default)]
 struct Model {
     estimate: Option<Estimate>,
-    /// The windows that refusals taught, each with the one that the host said then: a host that says another one than before knows
-    /// more than an old refusal.
+    /// The windows that refusals taught, each with the window that the host stated then. A newly stated window overrides an old
+    /// refusal.
     windows: Vec<(f64, LearnedWindow)>,
 }
 
@@ -62,22 +62,23 @@ impl Lessons {
         self.model(source)?.estimate
     }
 
-    /// The window that refusals taught of a model where the host says `told`.
+    /// The window that refusals taught of a model while the host stated the window `stated`.
     #[must_use]
-    pub fn window(&self, source: Option<&Source>, told: f64) -> Option<LearnedWindow> {
+    pub fn window(&self, source: Option<&Source>, stated: f64) -> Option<LearnedWindow> {
         let windows = &self.model(source)?.windows;
-        windows.iter().find(|(at, _)| at.total_cmp(&told).is_eq()).map(|(_, window)| *window)
+        windows.iter().find(|(at, _)| at.total_cmp(&stated).is_eq()).map(|(_, window)| *window)
     }
 
-    /// Learns from a conversation where the host says the window `told`. Returns the model's window if it is news.
-    pub fn learn(&mut self, lesson: Lesson<'_>, told: f64) -> Option<LearnedWindow> {
+    /// Learns from a conversation in which the host states the window `stated`. Returns the model's window if it is news.
+    pub fn learn(&mut self, lesson: Lesson<'_>, stated: f64) -> Option<LearnedWindow> {
         let Lesson { source, line, window } = lesson;
-        let is_news = window != self.window(Some(source), told);
+        let is_news = window != self.window(Some(source), stated);
         self.models.change(source, |model| {
-            let telling = line.filter(|(_, reports)| model.estimate.is_none() || *reports >= TELLING_REPORTS);
+            let telling =
+                line.filter(|(_, reports)| model.estimate.is_none() || *reports >= MIN_REPORTS_TO_SHARE);
             model.estimate = telling.map(|(estimate, _)| estimate).or(model.estimate);
-            model.windows.retain(|(at, _)| at.total_cmp(&told).is_ne());
-            model.windows.extend(window.map(|window| (told, window)));
+            model.windows.retain(|(at, _)| at.total_cmp(&stated).is_ne());
+            model.windows.extend(window.map(|window| (stated, window)));
             model.windows.drain(..model.windows.len().saturating_sub(WINDOWS));
         });
         window.filter(|_| is_news)
@@ -112,12 +113,12 @@ impl Lessons {
         calls.min_by(|one, other| off(one).total_cmp(&off(other)))
     }
 
-    /// True if the message at `at` of `list` may answer `call`: no other call is known that its report fits better.
+    /// Returns `false` if the report of the message at `at` fits another known call better than `call`.
     #[must_use]
     pub fn is_answer_to(&self, call: Option<&Call>, list: &Transcript, at: usize) -> bool {
         let is_like = |other: &Call| {
-            let off = |call: &Call| (call.estimated - other.estimated).abs() <= ALIKE * other.estimated;
-            call.is_some_and(|call| call.last == other.last && off(call))
+            let is_near = |call: &Call| (call.estimated - other.estimated).abs() <= ALIKE * other.estimated;
+            call.is_some_and(|call| call.last == other.last && is_near(call))
         };
         self.call_before(list, at).is_none_or(is_like)
     }
@@ -172,7 +173,8 @@ mod tests {
     fn a_window_holds_while_the_host_says_another_one() {
         let (source, mut lessons) = (Source::default(), Lessons::default());
         let window = Some(LearnedWindow { tokens: 128_000.0, output: 0.0 });
-        let mut learn = |window, told| lessons.learn(Lesson { source: &source, line: None, window }, told);
+        let mut learn =
+            |window, stated| lessons.learn(Lesson { source: &source, line: None, window }, stated);
         assert_eq!([learn(window, 2e5), learn(None, 4e5), learn(window, 2e5)], [window, None, None]);
         assert_eq!(lessons.window(Some(&source), 2e5), window);
     }

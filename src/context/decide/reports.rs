@@ -1,5 +1,4 @@
-//! The part of a call that both schedules take in alike when its answer comes: what the provider counted, and what its cache
-//! gave.
+//! What an answer tells of its call, under both schedules: what the provider counted, and what its cache gave.
 
 use super::cache_watch::CacheWatch;
 use super::calibration::{Calibration, Sent};
@@ -8,7 +7,7 @@ use crate::context::facts::transcript::{Assistant, Body, Message, Transcript};
 use crate::context::request::account::Account;
 use crate::tokens::estimate::Size;
 
-/// The request that an answer came to.
+/// A request that was answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// The sent part of the transcript.
@@ -16,21 +15,21 @@ pub struct Request {
     /// The oldest message that was sent otherwise than before.
     pub touched: Option<usize>,
     /// True if this process planned it.
-    pub is_lived: bool,
-    /// What was sent in it, if that was another list than stands before its answer now.
-    pub elsewhere: Option<Sent>,
+    pub is_planned_here: bool,
+    /// What was sent in it, if the host changed the list afterwards.
+    pub other_list: Option<Sent>,
 }
 
 /// Everything learned from answers: token counts and cache behaviour.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
-    /// The provider's way of counting.
+    /// How models count.
     pub calibration: Calibration,
-    /// Its cache, as far as it is known.
+    /// What is known of their caches.
     pub watch: CacheWatch,
-    /// When the newest message was made that is neither an answer nor a tool's, in ms.
+    /// Timestamp of the newest message that is neither an answer nor a tool result, in ms.
     newest_input_ms: Option<f64>,
-    /// The same of the newest summary.
+    /// Timestamp of the newest summary, in ms.
     summary_ms: Option<f64>,
     /// True if the message before the next one is a summary.
     is_behind_summary: bool,
@@ -45,7 +44,7 @@ impl Reports {
         Self { calibration: Calibration::new(calibrates), ..Self::default() }
     }
 
-    /// Takes in a message that stands before the next call.
+    /// Takes in a message before the next call.
     pub fn pass(&mut self, message: &Message) {
         let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
         if is_input && message.timestamp_ms > self.newest_input_ms {
@@ -71,15 +70,15 @@ impl Reports {
         (message, assistant): (&Message, &Assistant),
         request: Request,
     ) {
-        let Request { sent, touched, is_lived, elsewhere } = request;
+        let Request { sent, touched, is_planned_here, other_list } = request;
         let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
-        self.is_rewritten |= elsewhere.is_some();
-        // Of a list that was rewritten this process knows what it planned, whatever the times say. Else a recording may have been
-        // made without the hook: after a restart nothing else tells.
-        let is_known = self.is_rewritten && (is_lived || elsewhere.is_some());
-        let edited = elsewhere.map_or(sent, |sent| sent.edited);
+        self.is_rewritten |= other_list.is_some();
+        // Without a rewrite the recording may have been made without the hook, so both sizes stay possible. After one, this process
+        // knows what was sent.
+        let is_known = self.is_rewritten && (is_planned_here || other_list.is_some());
+        let edited = other_list.map_or(sent, |sent| sent.edited);
         let sent = Sent { raw: if is_known { edited } else { account.raw() }, edited };
         if message.is_sent || assistant.usage.refused.is_some() {
             self.calibration.observe(index, assistant, sent, is_stale && !is_known);
@@ -119,13 +118,13 @@ mod tests {
     use crate::tokens::estimate::Size;
 
     const REWRITTEN: Rewrite = Rewrite {
-        kept: Vec::new(),
-        kept_end: 0,
-        known: 0,
+        shared: Vec::new(),
+        shared_old_end: 0,
+        known_end: 0,
         answer: None,
         is_tail: false,
-        changed: None,
-        is_new: false,
+        first_changed: None,
+        is_unrelated: false,
     };
 
     fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
@@ -133,12 +132,16 @@ mod tests {
     }
 
     /// Takes in an answer of that time with a report of 50 000 tokens. True if the report taught anything.
-    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_lived: bool) -> bool {
+    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_planned_here: bool) -> bool {
         let usage = Usage { input: Some(50_000.0), ..Usage::default() };
         let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
-        let request =
-            Request { sent: Size { cl100k: 30_000, messages: 1 }, touched: None, is_lived, elsewhere: None };
+        let request = Request {
+            sent: Size { cl100k: 30_000, messages: 1 },
+            touched: None,
+            is_planned_here,
+            other_list: None,
+        };
         let assistant = answer.assistant().expect("is an answer");
         reports.enter(&Account::default(), 3, (&answer, assistant), request);
         reports.calibration.estimate() != estimate

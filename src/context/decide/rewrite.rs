@@ -17,48 +17,48 @@ use crate::context::request::validity::{strip_among, strip_unbound, strip_within
 /// A rewritten list beside the messages that a fold took in.
 #[derive(Debug)]
 pub struct Rewrite {
-    /// The old position of each message of the shared beginning, by its new one; `None` for a renewed system message and for
-    /// another version of the newest user message.
-    pub kept: Vec<Option<usize>>,
-    /// The end of the shared beginning in the old list.
-    pub kept_end: usize,
-    /// Answers before this position were taken in already.
-    pub known: usize,
-    /// The answer to the call that was planned last, if it is in the new list.
+    /// The shared prefix: the position in the old list of each new message. `None` for a renewed system message and for another
+    /// version of the newest user message.
+    pub shared: Vec<Option<usize>>,
+    /// End of the shared prefix in the old list.
+    pub shared_old_end: usize,
+    /// Position in the new list before which all answers were taken in.
+    pub known_end: usize,
+    /// Position in the new list of the answer to the call that was planned last, if it is there.
     pub answer: Option<usize>,
-    /// True if every old answer is in the shared beginning: then only the tail of one request changed.
+    /// True if the shared prefix holds every old answer: then only the tail of one request changed.
     pub is_tail: bool,
-    /// The first message, system ones apart, that is another one than in the old list.
-    pub changed: Option<usize>,
-    /// True if the lists share no message but system ones at their beginnings: then they are two conversations.
-    pub is_new: bool,
+    /// Position in the new list of the first changed message that is no system message.
+    pub first_changed: Option<usize>,
+    /// True if the lists share system messages only: then they are two conversations.
+    pub is_unrelated: bool,
 }
 
 impl Rewrite {
-    /// Messages of the list whose thinking was made behind others than stand before it now.
-    fn unbound(&self) -> Range<usize> {
-        let end = self.answer.map_or(self.known, |answer| answer + 1);
-        self.changed.map_or(0..0, |changed| changed..end)
+    /// Messages of the new list whose bound thinking no longer matches what precedes it.
+    fn stale_thinking(&self) -> Range<usize> {
+        let end = self.answer.map_or(self.known_end, |answer| answer + 1);
+        self.first_changed.map_or(0..0, |changed| changed..end)
     }
 
-    /// Compares `list` with the messages of `account`, from `changed` on; `None` if it only adds to them.
-    pub(super) fn of(account: &Account, list: &Transcript, changed: usize) -> Option<Self> {
+    /// Compares `list` with the messages of `account`, which are the same before `unchecked`. Returns `None` if it only adds to them.
+    pub(super) fn of(account: &Account, list: &Transcript, unchecked: usize) -> Option<Self> {
         let len = account.len();
-        if changed >= len {
+        if unchecked >= len {
             return None;
         }
-        let (mut old, mut new) = (changed, changed);
-        let mut kept: Vec<Option<usize>> = (0..new).map(Some).collect();
-        let (mut is_renewed, mut changed) = (false, None);
+        let (mut old, mut new) = (unchecked, unchecked);
+        let mut shared: Vec<Option<usize>> = (0..new).map(Some).collect();
+        let (mut is_renewed, mut first_changed) = (false, None);
         while let (Some(was), Some(is)) = (account.message(old), list.get(new)) {
             let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
             if was.is_same(is) {
-                kept.push(Some(old));
+                shared.push(Some(old));
                 (old, new) = (old + 1, new + 1);
                 continue;
             }
             let (goes, comes) = if is_newest_user() {
-                changed = changed.or(Some(new));
+                first_changed = first_changed.or(Some(new));
                 (true, true)
             } else {
                 (was.is_system(), is.is_system())
@@ -67,13 +67,13 @@ impl Rewrite {
                 break;
             }
             is_renewed = true;
-            kept.extend(comes.then_some(None));
+            shared.extend(comes.then_some(None));
             (old, new) = (old + usize::from(goes), new + usize::from(comes));
         }
         if old == len && !is_renewed {
             return None;
         }
-        let changed = changed.or((old < len).then_some(new));
+        let first_changed = first_changed.or((old < len).then_some(new));
         let last_answer = account.last_answer();
         let is_tail = last_answer.is_none_or(|last| last < old);
         let mut left = HashSet::with_capacity_and_hasher(len - old, FxBuildHasher);
@@ -83,32 +83,37 @@ impl Rewrite {
             let messages = list.messages().iter().enumerate().skip(from);
             messages.filter(|(_, message)| message.assistant().is_some())
         };
-        let known = answers(new).rfind(|(_, answer)| is_left(answer));
-        let known = known.map_or(new, |(index, _)| index + 1);
-        let newest_known = known.checked_sub(1).and_then(|index| list.get(index));
+        let newest_known = answers(new).rfind(|(_, answer)| is_left(answer));
+        let known_end = newest_known.map_or(new, |(index, _)| index + 1);
+        let newest_known = known_end.checked_sub(1).and_then(|index| list.get(index));
         let newest_old = last_answer.and_then(|index| account.message(index));
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
         // A compaction may leave no message that was sent, but the answer to the last call.
         let is_all_new = || !list.messages().iter().any(|message| is_left(message));
         let answer =
-            if is_tail || is_kept || (old == 0 && is_all_new()) { answers(known).next() } else { None };
+            if is_tail || is_kept || (old == 0 && is_all_new()) { answers(known_end).next() } else { None };
         let answer = answer.map(|(index, _)| index);
         let is_system = |was: &usize| account.message(*was).is_some_and(Message::is_system);
-        let is_new = kept.iter().flatten().all(is_system);
-        Some(Self { kept, kept_end: old, known, answer, is_tail, changed, is_new })
+        let is_unrelated = shared.iter().flatten().all(is_system);
+        Some(Self { shared, shared_old_end: old, known_end, answer, is_tail, first_changed, is_unrelated })
     }
 }
 
 impl Fold {
     /// True if it holds more than the messages tell: a list that was met as it stands and sent so tells all.
     pub(super) fn outlives_rewrites(&self) -> bool {
-        self.has_lived || (self.layers.is_none() && self.account.sent() != self.account.raw())
+        self.has_answer || (self.layers.is_none() && self.account.sent() != self.account.raw())
     }
 
     /// The fold of a list that its host rewrote. Under the sticky schedule what both lists begin with is sent as it was; from there
     /// on nothing is decided yet.
-    pub(super) fn continued(&self, transcript: &Transcript, mut rewrite: Rewrite, lessons: &Lessons) -> Self {
-        let unbound = rewrite.unbound();
+    pub(super) fn after_rewrite(
+        &self,
+        transcript: &Transcript,
+        mut rewrite: Rewrite,
+        lessons: &Lessons,
+    ) -> Self {
+        let stale_thinking = rewrite.stale_thinking();
         // A host may go back to a list whose call was answered later.
         rewrite.answer = rewrite.answer.filter(|&at| lessons.is_answer_to(self.last_call(), transcript, at));
         let mut reports = self.reports.clone();
@@ -119,18 +124,18 @@ impl Fold {
         let mut anew = Self {
             layers: self.layers.as_ref().map(|_| Layers::default()),
             policy: self.policy,
-            set: self.set.clone(),
+            host_limits: self.host_limits.clone(),
             limits: self.limits.clone(),
             reports,
-            has_lived: self.has_lived,
+            has_answer: self.has_answer,
             rental: self.rental_after(&rewrite),
-            has_planned: self.has_planned && !rewrite.is_new,
+            has_planned: self.has_planned && !rewrite.is_unrelated,
             was_reported: self.is_reported(),
             restored_results: is_sticky.then_some(newest_results),
-            unbound,
+            stale_thinking,
             ..Self::default()
         };
-        for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known) {
+        for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known_end) {
             anew.enter(index, message, transcript);
         }
         if is_sticky {
@@ -146,7 +151,7 @@ impl Fold {
     /// What a rewritten list owes.
     fn rental_after(&self, rewrite: &Rewrite) -> SkiRental {
         // A new conversation owes nothing to what was carried before.
-        if rewrite.is_new {
+        if rewrite.is_unrelated {
             return SkiRental::default();
         }
         // Nor does a list to a question that was asked aside.
@@ -157,14 +162,14 @@ impl Fold {
 
     /// Sends the groups that end in what both lists begin with as `before` does. Of a group that was cut, bound thinking stays out.
     fn freeze(&mut self, before: &Account, transcript: &Transcript, rewrite: &Rewrite) {
-        let Rewrite { kept, kept_end, .. } = rewrite;
+        let Rewrite { shared, shared_old_end, .. } = rewrite;
         let is_edited = |row: &Row| row.sent.is_edited();
-        let edited = kept.iter().enumerate().filter_map(|(index, was)| {
+        let edited = shared.iter().enumerate().filter_map(|(index, was)| {
             let was = (*was)?;
             before.row(was).is_some_and(is_edited).then_some((index, was))
         });
         let (pairs, cut): (Vec<_>, Vec<_>) = edited.partition(|&(index, was)| {
-            transcript.group_end(index) <= kept.len() && before.group_end(was) <= *kept_end
+            transcript.group_end(index) <= shared.len() && before.group_end(was) <= *shared_old_end
         });
         self.account.send_as(before, &pairs);
         if let Some(&(changed, _)) = cut.first() {
@@ -209,16 +214,16 @@ mod tests {
         fold.plan();
         let rewritten = list(&[RawRole::Summary, answer]);
         let rewrite = Rewrite {
-            kept: Vec::new(),
-            kept_end: 0,
-            known: 1,
+            shared: Vec::new(),
+            shared_old_end: 0,
+            known_end: 1,
             answer: Some(1),
             is_tail: true,
-            changed: Some(0),
-            is_new: true,
+            first_changed: Some(0),
+            is_unrelated: true,
         };
-        let mut fold = fold.continued(&rewritten, rewrite, lessons);
+        let mut fold = fold.after_rewrite(&rewritten, rewrite, lessons);
         fold.play(&rewritten, lessons);
-        assert!(fold.has_lived);
+        assert!(fold.has_answer);
     }
 }

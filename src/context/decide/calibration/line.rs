@@ -11,8 +11,8 @@ use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 const SCALES: std::ops::RangeInclusive<f64> = 0.6..=3.5;
 /// Tokens that providers count around a message: 3 to 6 are documented, templates that spell their marks out reach 20.
 const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
-/// Most that a provider counts beside the messages, for prompt and tools: agents send 10 000 to 50 000. In tokens.
-const MOST_BESIDE: f64 = 100_000.0;
+/// Most tokens of prompt and tools: agents send 10 000 to 50 000.
+const MOST_OVERHEAD: f64 = 100_000.0;
 /// Weight of what is known before any report, in cl100k tokens of learned text, and for the frame in messages per such token.
 const PRIOR_WEIGHT: f64 = 500.0;
 const FRAME_WEIGHT: f64 = 0.05;
@@ -62,7 +62,7 @@ impl Report {
     /// False if no provider counts so.
     pub(super) fn is_possible(&self) -> bool {
         let (tokens, counted) = (self.without_frames(MESSAGE_FRAME_TOKENS), self.counted());
-        (SCALES.start() * counted..=SCALES.end() * counted + MOST_BESIDE).contains(&tokens)
+        (SCALES.start() * counted..=SCALES.end() * counted + MOST_OVERHEAD).contains(&tokens)
     }
 
     /// True if a provider may count the text that came since `before`, or went, as the difference.
@@ -78,11 +78,11 @@ impl Report {
 }
 
 impl Line {
-    /// A line through one report. `beside` is what is known to stand beside the messages, in cl100k tokens.
-    pub(super) fn new(first: Report, beside: Option<f64>) -> Self {
-        // The less text there is beside what is known to stand there, the less the two tell of the scale.
-        let told = beside.map_or(PRIOR_SCALE, |beside| {
-            let all = (first.counted() + beside).max(1.0);
+    /// A line through one report. `overhead` is the size of prompt and tools in cl100k tokens, if it is known.
+    pub(super) fn new(first: Report, overhead: Option<f64>) -> Self {
+        // A prompt that is mostly overhead says little about the scale.
+        let told = overhead.map_or(PRIOR_SCALE, |overhead| {
+            let all = (first.counted() + overhead).max(1.0);
             let known = first.without_frames(MESSAGE_FRAME_TOKENS) / all;
             PRIOR_SCALE + first.counted() / all * (known - PRIOR_SCALE)
         });
@@ -106,8 +106,8 @@ impl Line {
                 self.doubted = Some(next);
                 return;
             }
-            // What stands beside the messages is another than before.
-            let off = self.off(newest, &next);
+            // Prompt and tools have changed.
+            let off = self.residual_since(newest, &next);
             self.reports.iter_mut().for_each(|report| report.tokens += off);
         }
         self.doubted = None;
@@ -116,13 +116,13 @@ impl Line {
         self.fit();
     }
 
-    /// Tokens by which the line misses the report `next` if it goes through the report `known`.
-    fn off(&self, known: &Report, next: &Report) -> f64 {
+    /// Residual of the report `next` less that of the report `known`.
+    fn residual_since(&self, known: &Report, next: &Report) -> f64 {
         let tokens = |report: &Report| report.tokens - self.estimate.tokens(report.size);
         tokens(next) - tokens(known)
     }
 
-    /// The same for the newest report, without sign.
+    /// Tokens by which the line misses this report.
     pub(super) fn miss(&self, next: &Report) -> f64 {
         (next.tokens - self.estimate.tokens(next.size)).abs()
     }
@@ -130,7 +130,7 @@ impl Line {
     /// True if `next` is near the line through `known`, or new text may have made the difference.
     fn agree(&self, known: &Report, next: &Report) -> bool {
         let near = DOUBTED_SHARE * known.tokens.max(next.tokens) + DOUBTED_TOKENS;
-        self.off(known, next).abs() <= near || next.is_growth_of(known)
+        self.residual_since(known, next).abs() <= near || next.is_growth_of(known)
     }
 
     /// True if the text that came since the newest report may have made its difference to `next`.
@@ -138,6 +138,7 @@ impl Line {
         self.reports.last().is_some_and(|newest| next.is_growth_of(newest))
     }
 
+    /// Fits scale and frame as weighted medians over the steps, and puts the line through the newest report.
     fn fit(&mut self) {
         let Some((newest, before)) = self.reports.split_last() else { return };
         let steps: Vec<Step> =
@@ -159,9 +160,9 @@ impl Line {
         let growth = growth_with(frame);
         let (tokens, counted) = (newest.without_frames(frame), newest.counted());
         let smallest = self.reports.iter().rev().min_by_key(|report| report.size.cl100k).unwrap_or(newest);
-        let shown = tokens - smallest.without_frames(frame) + PRIOR_WEIGHT * growth;
-        let scale = shown / (counted - smallest.counted() + PRIOR_WEIGHT);
-        // Never so that less than nothing stands beside the messages.
+        let span = tokens - smallest.without_frames(frame) + PRIOR_WEIGHT * growth;
+        let scale = span / (counted - smallest.counted() + PRIOR_WEIGHT);
+        // Prompt and tools are never smaller than nothing.
         let scale = scale.min(tokens / counted).clamp(*SCALES.start(), *SCALES.end());
         self.estimate = Estimate { base: tokens - scale * counted, scale, frame, newest: counted, growth };
     }

@@ -18,14 +18,14 @@ use crate::tokens::estimate::{Estimate, Size};
 /// Provider tokens per cl100k token before a model has taught us: Claude on recorded sessions, 1.22 to 1.33.
 pub const PRIOR_SCALE: f64 = 1.27;
 /// Assumed tokens of prompt and tools where a model's first report is a refusal, in cl100k tokens.
-const USUAL_BESIDE: f64 = 5000.0;
+const USUAL_OVERHEAD: f64 = 5000.0;
 /// Answers without a usable report that are remembered, the latest.
 const UNREPORTED: usize = 16;
 /// Largest relative error between the prompt that a refusal names and the estimate. With a larger one the number is not the
 /// prompt.
 const MOST_MISS: f64 = 0.5;
 
-/// The possible contents of a prompt, in cl100k tokens.
+/// Size of a request without the hook's edits and with them, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
     /// The transcript as it was: what a recording without the hook sent.
@@ -216,15 +216,15 @@ impl Calibration {
     }
 
     fn take(&mut self, source: &Source, report: Report, is_certain: bool) {
-        // Beside the messages the host sends the same to every model.
+        // The host sends every model the same prompt and tools.
         let other = self.line().map(|line| line.estimate.base / line.estimate.scale);
         let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
-        let usual = is_certain.then_some(USUAL_BESIDE.min(report.tokens / 16.0));
-        let beside = other.or(told).or(usual);
+        let usual = is_certain.then_some(USUAL_OVERHEAD.min(report.tokens / 16.0));
+        let overhead = other.or(told).or(usual);
         self.models.change(source, |model| match &mut model.line {
             _ if !report.is_possible() => {}
             Some(line) => line.take(report, is_certain),
-            line => *line = Some(Line::new(report, beside)),
+            line => *line = Some(Line::new(report, overhead)),
         });
     }
 

@@ -1,4 +1,4 @@
-//! The sticky schedule: edits old messages in batches, when that pays. An edited message keeps its bytes.
+//! The sticky schedule: edits old messages in batches, when that pays. Between batches an edited message keeps its bytes.
 
 mod batch;
 mod ladder;
