@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { createPrepareStep, pruneForBudget } from "pi-strata/ai-sdk";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
 import { modelMessages, randomOf } from "./support/model-messages.mjs";
 import { readRecorded } from "./support/recorded-models.mjs";
+import { EXAMPLE } from "./support/recording.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 
 const nested = createRequire(new URL("./ai-sdk/package.json", import.meta.url));
@@ -317,9 +318,7 @@ function checkWhole(messages, where) {
 }
 
 test("a recorded session gets the same edits as in pi", async (t) => {
-  const { piMessages, modelLists } = readRecorded(
-    fileURLToPath(new URL("../examples/session.jsonl", import.meta.url)),
-  );
+  const { piMessages, modelLists } = await readRecorded(EXAMPLE);
   const options = { contextWindow: 60_000, marker: "en" };
   const hook = strata.createTransformContext(options);
   const prepareStep = createPrepareStep(options);

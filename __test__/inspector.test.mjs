@@ -56,8 +56,8 @@ function hostileAgent(inspector, { steps, options, onRun = () => {} }) {
   return agent;
 }
 
-pageTest("a page shows a running agent call by call, and text only as text", LOCAL, async (page) => {
-  const inspector = createInspector({ title: `An agent ${HOSTILE}` });
+pageTest("a page shows a running agent call by call, and text only as text", LOCAL, async (page, t) => {
+  const { inspector } = watch(t, {}, { title: `An agent ${HOSTILE}` });
   const answers = [];
   page.on("response", async (response) => answers.push(await response.text().catch(() => "")));
   await page.goto(await inspector.open());
@@ -114,44 +114,40 @@ pageTest("a page shows a running agent call by call, and text only as text", LOC
   await page.locator("#status", { hasText: "30" }).waitFor();
   assert.equal(await page.getAttribute("html", "lang"), "zh", "the language stays");
   assert.doesNotMatch(await page.textContent("main"), /undefined|NaN|What the model sees/);
-  await page.goto("about:blank");
-  await inspector.close();
 });
 
-pageTest("a page with no news is not drawn anew, and fits a narrow screen at once", LOCAL, async (page) => {
-  // On a busy machine the observer that draws the blocks anew runs late.
-  await page.addInitScript(() => {
-    window.ResizeObserver = class {
-      observe() {}
-      disconnect() {}
-    };
-  });
-  const inspector = createInspector();
-  await inspector.createTransformContext()(conversation(12));
-  await page.goto(await inspector.open());
-  await page.locator("#status", { hasText: "1 call so far" }).waitFor();
-  await page.evaluate(() => {
-    window.drawn = 0;
-    const count = (changes) => {
-      window.drawn += changes.length;
-    };
-    new MutationObserver(count).observe(document.body, { childList: true, subtree: true });
-  });
-  for (let i = 0; i < 3; i += 1) await page.waitForResponse(/state/);
-  assert.equal(await page.evaluate(() => window.drawn), 0);
-  await page.setViewportSize({ width: 400, height: 900 });
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
-  await page.goto("about:blank");
-  await inspector.close();
-});
+pageTest(
+  "a page with no news is not drawn anew, and fits a narrow screen at once",
+  LOCAL,
+  async (page, t) => {
+    // On a busy machine the observer that draws the blocks anew runs late.
+    await page.addInitScript(() => {
+      window.ResizeObserver = class {
+        observe() {}
+        disconnect() {}
+      };
+    });
+    const { inspector, hook } = watch(t, {});
+    await hook(conversation(12));
+    await page.goto(await inspector.open());
+    await page.locator("#status", { hasText: "1 call so far" }).waitFor();
+    await page.evaluate(() => {
+      window.drawn = 0;
+      const count = (changes) => {
+        window.drawn += changes.length;
+      };
+      new MutationObserver(count).observe(document.body, { childList: true, subtree: true });
+    });
+    for (let i = 0; i < 3; i += 1) await page.waitForResponse(/state/);
+    assert.equal(await page.evaluate(() => window.drawn), 0);
+    await page.setViewportSize({ width: 400, height: 900 });
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
+  },
+);
 
-pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page) => {
-  const inspector = createInspector({ maxCalls: 10_000 });
-  const hook = inspector.createTransformContext({
-    schedule: "everyCall",
-    contextWindow: 2000,
-    reserveTokens: 0,
-  });
+pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page, t) => {
+  const options = { schedule: "everyCall", contextWindow: 2000, reserveTokens: 0 };
+  const { inspector, hook } = watch(t, options, { maxCalls: 10_000 });
   const url = await inspector.open();
   const messages = [];
   const play = async (calls) => {
@@ -178,8 +174,6 @@ pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page)
   await page
     .locator("#status", { hasText: `${second.calls.length.toLocaleString("en-US")} calls` })
     .waitFor();
-  await page.goto("about:blank");
-  await inspector.close();
 });
 
 /** Status of a request with these headers. */

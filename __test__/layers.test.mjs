@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext } from "../index.js";
-import { answer, custom, result, text, thinking, user } from "./support/messages.mjs";
+import { answer, result, text, thinking, user } from "./support/messages.mjs";
 
 /** A transcript whose first result is old: six newer ones follow. */
 function withOldResult(old) {
@@ -67,29 +67,4 @@ test("a text with an id keeps its reasoning on the Responses APIs", async () => 
     assert.deepEqual(await contentBesideNewer([unsigned], { api }), [unsigned]);
   }
   assert.deepEqual(await contentBesideNewer([signed], { api: "google-generative-ai" }), [signed]);
-});
-
-test("the newest message is sent whatever the options say", async () => {
-  const messages = [...withOldResult(result("c")), custom];
-  for (const schedule of ["everyCall", "sticky"]) {
-    const sent = await createTransformContext({ schedule, keepRecentMessages: 0, contextWindow: 20 })(
-      messages,
-    );
-    assert.ok(sent.length < messages.length);
-    assert.equal(sent.at(-1), messages.at(-1));
-  }
-});
-
-test("the step of the tool loop under way keeps its thinking whatever the options say", async () => {
-  const messages = withOldResult(result("c"));
-  for (const message of messages) if (message.role === "assistant") message.content.unshift(thought);
-  for (const schedule of ["everyCall", "sticky"]) {
-    const sent = await createTransformContext({ schedule, keepRecentThinking: 0, contextWindow: 60 })(
-      messages,
-    );
-    assert.equal(sent.at(-2), messages.at(-2));
-    if (schedule === "sticky") continue;
-    const thinkers = sent.filter(({ role, content }) => role === "assistant" && content[0] === thought);
-    assert.equal(thinkers.length, 1);
-  }
 });

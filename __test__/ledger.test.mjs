@@ -259,18 +259,6 @@ test("what an aborted answer was billed for counts, and it is no call of another
   assert.deepEqual(book.misses, whole.misses);
 });
 
-test("two providers one after the other are two caches", async () => {
-  const options = { schedule: "everyCall", contextRatio: 1, keepRecentToolResults: 1000 };
-  const said = conversation(11, 80, { pauses: 0, switches: 2 });
-  const { records, messages } = await live(said, { options, settings: { contextWindow: 200_000 } });
-  const book = await ledger(messages, options);
-  assert.ok(new Set(records.map(({ model }) => model)).size === 2);
-  assert.deepEqual(
-    book.misses.map(({ call, cause }) => ({ call, cause })),
-    trueMisses(records, messages).map(({ call, cause }) => ({ call, cause })),
-  );
-});
-
 test("options are checked", async () => {
   await assert.rejects(ledger("x"), /ledger: messages must be an array/);
   await assert.rejects(ledger([], { prices: { read: 1 } }), /prices/);

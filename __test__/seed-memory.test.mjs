@@ -21,6 +21,10 @@ const round = (n, a = `Answer ${n}: ${"it works like that. ".repeat(6)}`) => [
 const rounds = (count) => Array.from({ length: count }, (_, n) => round(n)).flat();
 const toolTraffic = (id, output) => [made.answer(`:${id}`), made.result(id, output)];
 const textOf = (message) => message.content.map((block) => block.text).join("");
+const usageOf = (input, output, more) => ({
+  ...{ input, cacheRead: 0, cacheWrite: 0, output, totalTokens: input + output },
+  ...more,
+});
 const isMemory = (message) => textOf(message).startsWith("<conversation_memory");
 
 function memoryOf(options) {
@@ -146,14 +150,7 @@ describe("each round becomes a pair, and a new conversation begins", () => {
   });
 
   test("what was reported of the old prompt is not believed", async () => {
-    const usage = {
-      input: 10,
-      cacheRead: 300,
-      cacheWrite: 40,
-      output: 5,
-      totalTokens: 355,
-      cost: { total: 1 },
-    };
+    const usage = usageOf(350, 5, { cost: { total: 1 } });
     const messages = rounds(10).map((message) =>
       message.role === "assistant" ? { ...message, usage } : message,
     );
@@ -340,13 +337,7 @@ describe("the system prompt and tools count (overheadTokens)", () => {
       ({ messages } = await memory.beforePrompt(messages, `Question ${n}?`));
       const promptTokens = beside + countTokens(messages);
       if (promptTokens > 4000) refused += 1;
-      const usage = {
-        input: promptTokens,
-        cacheRead: 0,
-        cacheWrite: 0,
-        output: 90,
-        totalTokens: promptTokens + 90,
-      };
+      const usage = usageOf(promptTokens, 90);
       const answer = { ...says(`Answer ${n}: ${"words of it ".repeat(30)}`), usage, timestamp: Date.now() };
       ({ messages } = await memory.afterReply([...messages, answer]));
     }

@@ -7,8 +7,7 @@ import fc from "fast-check";
 import { ContextManager, toOpenAIMessages } from "pi-strata/sessions";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
-import { calls, result, says, user } from "./support/said.mjs";
-import { contents } from "./support/session-files.mjs";
+import { calls, contents, result, says, user } from "./support/said.mjs";
 import { open } from "./support/sqlite.mjs";
 
 const { countTokens } = strata;

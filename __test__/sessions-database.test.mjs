@@ -9,12 +9,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
 import { fieldsOf } from "./support/fields.mjs";
-import { calls, result, user } from "./support/said.mjs";
-import { contents, filesOfTest } from "./support/session-files.mjs";
+import { calls, contents, result, user } from "./support/said.mjs";
 import { KIND, open } from "./support/sqlite.mjs";
+import { temporaryFolder } from "./support/temporary.mjs";
 
 const WRITER = fileURLToPath(new URL("support/session-writer.mjs", import.meta.url));
-const { folder, newFile } = filesOfTest();
+const folder = temporaryFolder("sessions");
+let files = 0;
+const newFile = () => join(folder, `${++files}.db`);
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 
 /** A manager over a new handle of a file, and the events it told. */

@@ -110,27 +110,22 @@ for (const file of sessions) {
     });
 
     const may = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale };
-    pageTest(`the inspector over ${name}, ${locale}`, may, async (tab) => {
+    pageTest(`the inspector over ${name}, ${locale}`, may, async (tab, t) => {
       const session = await loadSession(file);
       const inspector = createInspector({ title: name });
       const hook = inspector.createTransformContext({ contextWindow: 200_000, marker: "en" });
-      try {
-        await tab.goto(await inspector.open());
-        for (const [i, call] of someOf(session.calls).entries()) {
-          await hook(session.messagesBefore(call));
-          inspector.answered({ type: "message_end", message: session.message(call.at) });
-          await tab.locator("#calls tbody tr").nth(i).waitFor();
-          assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
-        }
-        await tab.locator(".map canvas").focus();
-        for (const key of ["ArrowRight", "ArrowRight", "ArrowRight"]) {
-          await tab.keyboard.press(key);
-          assertWords(await tab.locator(".tip").textContent(), key);
-        }
-        // A page that asks a closed inspector logs an error.
-        await tab.goto("about:blank");
-      } finally {
-        await inspector.close();
+      t.after(() => inspector.close());
+      await tab.goto(await inspector.open());
+      for (const [i, call] of someOf(session.calls).entries()) {
+        await hook(session.messagesBefore(call));
+        inspector.answered({ type: "message_end", message: session.message(call.at) });
+        await tab.locator("#calls tbody tr").nth(i).waitFor();
+        assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
+      }
+      await tab.locator(".map canvas").focus();
+      for (const key of ["ArrowRight", "ArrowRight", "ArrowRight"]) {
+        await tab.keyboard.press(key);
+        assertWords(await tab.locator(".tip").textContent(), key);
       }
     });
   }

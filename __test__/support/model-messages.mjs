@@ -36,108 +36,80 @@ export function modelMessages(seed, major, most = 6) {
 }
 
 function userMessage(random, major) {
-  if (random.oneIn(2))
-    return { role: "user", content: textOf(random, 30), ...maybe(random, { providerOptions: cached }) };
-  const content = [{ type: "text", text: textOf(random, 30), ...maybe(random, { providerOptions: cached }) }];
-  if (random.oneIn(3)) content.push({ type: "image", image: DATA, mediaType: "image/png" });
-  if (random.oneIn(4))
-    content.push({
-      type: "file",
-      data: DATA,
-      mediaType: random.of(["application/pdf", "image/jpeg"]),
-      filename: "a",
-    });
-  if (major > 5 && random.oneIn(9))
-    content.push({ type: "image", image: new Uint8Array([1, 2, 3]), mediaType: "image/png" });
+  const text = textOf(random, 30);
+  const options = maybe(random, { providerOptions: cached });
+  if (random.oneIn(2)) return { role: "user", content: text, ...options };
+  const content = [{ type: "text", text, ...options }];
+  const image = { type: "image", image: DATA, mediaType: "image/png" };
+  if (random.oneIn(3)) content.push(image);
+  const mediaType = random.of(["application/pdf", "image/jpeg"]);
+  if (random.oneIn(4)) content.push({ type: "file", data: DATA, mediaType, filename: "a" });
+  if (major > 5 && random.oneIn(9)) content.push({ ...image, image: new Uint8Array([1, 2, 3]) });
   return { role: "user", content };
 }
 
 function call(random, toolCallId) {
-  return {
-    type: "tool-call",
-    toolCallId,
-    toolName: random.of(["read", "bash"]),
-    input: { path: textOf(random, 3) },
-  };
+  const input = { path: textOf(random, 3) };
+  return { type: "tool-call", toolCallId, toolName: random.of(["read", "bash"]), input };
 }
 
 function answer(random) {
   if (random.oneIn(2)) return { role: "assistant", content: textOf(random, 40) };
-  const reasoning = random.oneIn(2) ? [reasoningPart(random)] : [];
-  return { role: "assistant", content: [...reasoning, { type: "text", text: textOf(random, 40) }] };
+  return { role: "assistant", content: [...reasoning(random), { type: "text", text: textOf(random, 40) }] };
 }
 
-function reasoningPart(random) {
-  return {
-    type: "reasoning",
-    text: textOf(random, 40),
-    ...maybe(random, { providerOptions: { anthropic: { signature: "c2ln" } } }),
-  };
+/** Reasoning, now and then signed, or none. */
+function reasoning(random) {
+  if (random.oneIn(2)) return [];
+  const signed = { providerOptions: { anthropic: { signature: "c2ln" } } };
+  return [{ type: "reasoning", text: textOf(random, 40), ...maybe(random, signed) }];
+}
+
+/** A call that the provider answers itself. */
+function search(random, { toolCallId: id }) {
+  const of = { toolCallId: `server_${id}`, toolName: "web_search" };
+  const value = [{ url: "https://example.com", title: textOf(random, 9) }];
+  return [
+    { type: "tool-call", ...of, input: {}, providerExecuted: true },
+    { type: "tool-result", ...of, output: { type: "json", value } },
+  ];
 }
 
 /** An assistant message with calls, and the tool messages that answer it. */
 function stepMessages(random, major, calls) {
-  const content = [];
-  if (random.oneIn(2)) content.push(reasoningPart(random));
+  const content = reasoning(random);
   if (random.oneIn(3)) content.push({ type: "text", text: textOf(random, 10) });
   content.push(...calls);
-  const isSearched = random.oneIn(6);
-  if (isSearched) {
-    const toolCallId = `server_${calls[0].toolCallId}`;
-    const output = { type: "json", value: [{ url: "https://example.com", title: textOf(random, 9) }] };
-    content.push({
-      type: "tool-call",
-      toolCallId,
-      toolName: "web_search",
-      input: {},
-      providerExecuted: true,
-    });
-    content.push({ type: "tool-result", toolCallId, toolName: "web_search", output });
-  }
-  const needsApproval = major > 5 && random.oneIn(4);
-  const approvals = needsApproval
-    ? calls
-        .filter(() => random.oneIn(2))
-        .map(({ toolCallId }) => ({ approvalId: `ok_${toolCallId}`, toolCallId }))
-    : [];
+  if (random.oneIn(6)) content.push(...search(random, calls[0]));
+  const asked = major > 5 && random.oneIn(4) ? calls.filter(() => random.oneIn(2)) : [];
+  const approvals = asked.map(({ toolCallId }) => ({ approvalId: `ok_${toolCallId}`, toolCallId }));
   content.push(...approvals.map((approval) => ({ type: "tool-approval-request", ...approval })));
   const responses = approvals.map(({ approvalId }) => ({
     type: "tool-approval-response",
     approvalId,
     approved: true,
   }));
-  const results = calls.map(({ toolCallId, toolName }) => ({
-    type: "tool-result",
-    toolCallId,
-    toolName,
-    output: output(random, major),
-    ...maybe(random, { providerOptions: cached }),
-  }));
+  const results = calls.map(({ toolCallId, toolName }) => {
+    const options = maybe(random, { providerOptions: cached });
+    return { type: "tool-result", toolCallId, toolName, output: output(random, major), ...options };
+  });
+  const contents = random.oneIn(2) ? [results] : results.map((result) => [result]);
+  if (responses.length > 0 && random.oneIn(2)) contents[0].unshift(...responses);
+  else if (responses.length > 0) contents.unshift(responses);
   const assistant = { role: "assistant", content, ...maybe(random, { providerOptions: cached }) };
-  const together = random.oneIn(2) || results.length === 1;
-  if (responses.length > 0 && random.oneIn(2))
-    return [assistant, { role: "tool", content: [...responses, ...results] }];
-  const tools = together
-    ? [{ role: "tool", content: results }]
-    : results.map((result) => ({ role: "tool", content: [result] }));
-  return [assistant, ...(responses.length > 0 ? [{ role: "tool", content: responses }] : []), ...tools];
+  return [assistant, ...contents.map((each) => ({ role: "tool", content: each }))];
 }
 
 function output(random, major) {
   const value = textOf(random, random.of([4, 40, 300]));
+  const image = { type: "media", data: DATA, mediaType: "image/png" };
   const kinds = [
-    () => ({ type: "text", value }),
-    () => ({ type: "json", value: { found: [value], more: null } }),
-    () => ({ type: "error-text", value }),
-    () => ({ type: "error-json", value: { message: value } }),
-    () => ({
-      type: "content",
-      value: [
-        { type: "text", text: value },
-        { type: "media", data: DATA, mediaType: "image/png" },
-      ],
-    }),
+    { type: "text", value },
+    { type: "json", value: { found: [value], more: null } },
+    { type: "error-text", value },
+    { type: "error-json", value: { message: value } },
+    { type: "content", value: [{ type: "text", text: value }, image] },
+    ...(major > 5 ? [{ type: "execution-denied", reason: value }] : []),
   ];
-  if (major > 5) kinds.push(() => ({ type: "execution-denied", reason: value }));
-  return random.of(kinds)();
+  return random.of(kinds);
 }

@@ -1,16 +1,12 @@
 // A recorded session of pi's, and the same calls as the AI SDK would have made them.
-import { readFileSync } from "node:fs";
+import { loadSession } from "../../lib/cli/session.mjs";
 
 /**
  * `piMessages` of a session file, and `modelLists`: for each call of the model the number of pi's messages before it, the same
  * list as `ModelMessage[]` (each message one object through all lists), the step before it, the model, and the time.
  */
-export function readRecorded(file) {
-  const entries = readFileSync(file, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  const piMessages = entries.filter(({ type }) => type === "message").map(({ message }) => message);
+export async function readRecorded(file) {
+  const { messages: piMessages } = await loadSession(file);
   const converted = piMessages.map(toModelMessage);
   const answers = piMessages.flatMap(({ role }, i) => (role === "assistant" ? [i] : []));
   const modelLists = answers.map((at, call) => {

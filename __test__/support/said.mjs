@@ -1,4 +1,4 @@
-// Messages of a session in their provider-neutral shape, by who says them.
+// Messages of a session in their provider-neutral shape, by who says them, and what a manager has of them.
 
 export const user = (content) => ({ role: "user", content });
 export const says = (content) => ({ role: "assistant", content });
@@ -8,3 +8,5 @@ export const calls = (id, command) => ({
   toolCalls: [{ id, name: "bash", arguments: { command } }],
 });
 export const result = (id, content, isError) => ({ role: "tool", content, toolCallId: id, isError });
+
+export const contents = (manager, id) => manager.getMessages(id).map(({ content }) => content);

@@ -83,20 +83,13 @@ class Session {
     this.#compactsAt = roll(3) === 0 ? window * pick([0.3, 0.5]) : Number.POSITIVE_INFINITY;
     this.#isLate = roll(12) === 0;
     this.#hasOnlyGrown = !this.#isLate;
-    this.#provider = new Provider({
-      contextWindow: window,
+    const rates = (scale, basePrompt) => ({
       scale,
-      basePrompt,
-      cache,
+      basePrompt: Math.round(basePrompt),
       imageTokens: Math.round(IMAGE_TOKENS * scale),
-      models: {
-        [this.#otherModel]: {
-          scale: otherScale,
-          basePrompt: Math.round(1.1 * basePrompt),
-          imageTokens: Math.round(IMAGE_TOKENS * otherScale),
-        },
-      },
     });
+    const models = { [this.#otherModel]: rates(otherScale, 1.1 * basePrompt) };
+    this.#provider = new Provider({ contextWindow: window, cache, ...rates(scale, basePrompt), models });
     const tell = LIES[lie]();
     this.#options = { contextWindow: () => this.#provider.contextWindow, schedule };
     this.#loop = new Loop(this.#provider, this.#options, {
@@ -105,23 +98,11 @@ class Session {
       endsAtRefusal: true,
     });
     this.#isTruthful = HARMLESS.has(lie) && !isOdd && !this.#isLate;
-    this.#invariants = new Invariants(this.#loop, {
-      isTruthful: this.#isTruthful,
-      isHonest: lie === "none",
-    });
-    this.habits = {
-      window,
-      scale,
-      basePrompt,
-      lie,
-      schedule,
-      cache,
-      clones,
-      switches,
-      late: this.#isLate,
-      system: this.#systemTokens,
-      edits: 0,
-    };
+    const trust = { isTruthful: this.#isTruthful, isHonest: lie === "none" };
+    this.#invariants = new Invariants(this.#loop, trust);
+    const [late, system] = [this.#isLate, this.#systemTokens];
+    const own = { window, scale, basePrompt, lie, schedule, cache, clones };
+    this.habits = { ...own, switches, late, system, edits: 0 };
   }
 
   /** The host's next moves, and a call. */
