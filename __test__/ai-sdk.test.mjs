@@ -28,6 +28,7 @@ const sdk = Object.fromEntries(
 const { z } = await load("zod");
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
+const ASKED = [{ role: "user", content: "read everything" }];
 const STEPS = 60;
 const WINDOW = 20_000;
 const lines = (n) =>
@@ -164,12 +165,10 @@ for (const major of MAJORS) {
       test(`${how}: ${STEPS} steps stay within the window, edits stay, the host's messages stay whole`, async () => {
         const seen = [];
         const events = [];
-        const prepareStep = createPrepareStep({
-          contextWindow: WINDOW,
-          onEvent: (event) => events.push(event),
-        });
-        const messages = [{ role: "user", content: "read everything" }];
-        const held = await run(major, how, { model: scriptedModel(major, seen), prepareStep, messages });
+        const onEvent = (event) => events.push(event);
+        const prepareStep = createPrepareStep({ contextWindow: WINDOW, onEvent });
+        const model = scriptedModel(major, seen);
+        const held = await run(major, how, { model, prepareStep, messages: ASKED });
         assert.equal(seen.length, STEPS + 1);
         assert.equal(events.filter(({ type }) => type === "failed" || type === "unknownShape").length, 0);
         if (major < 7) checkWholeResults(held);
@@ -184,11 +183,7 @@ for (const major of MAJORS) {
       for (const other of [major, 5]) {
         const seen = [];
         const prepareStep = createPrepareStep({ contextWindow: WINDOW });
-        await run(other, "agent", {
-          model: scriptedModel(other, seen),
-          prepareStep,
-          messages: [{ role: "user", content: "read everything" }],
-        });
+        await run(other, "agent", { model: scriptedModel(other, seen), prepareStep, messages: ASKED });
         prompts[other] = seen.map((prompt) => [...resultsIn(prompt)]);
       }
       assert.deepEqual(prompts[major], prompts[5]);
@@ -197,19 +192,11 @@ for (const major of MAJORS) {
     test("a second run goes on with what the first one sent", async () => {
       const seen = [];
       const prepareStep = createPrepareStep({ contextWindow: WINDOW });
-      const first = [{ role: "user", content: "read everything" }];
-      const held = await run(major, "agent", {
-        model: scriptedModel(major, seen),
-        prepareStep,
-        messages: first,
-      });
-      const history = [...first, ...held, { role: "user", content: "and now?" }];
+      const model = scriptedModel(major, seen);
+      const held = await run(major, "agent", { model, prepareStep, messages: ASKED });
+      const history = [...ASKED, ...held, { role: "user", content: "and now?" }];
       for (const messages of [history, structuredClone(history)]) {
-        const { messages: sent } = await prepareStep({
-          messages,
-          steps: [],
-          model: scriptedModel(major, []),
-        });
+        const { messages: sent } = await prepareStep({ messages, steps: [], model });
         const before = resultsIn(seen.at(-1));
         const after = resultsIn(sent);
         const same = [...before].filter(([id, text]) => after.get(id) === text).length;
@@ -227,10 +214,8 @@ for (const major of MAJORS) {
             ? createOpenAI({ apiKey: "none", baseURL: server.url }).chat("gpt-test")
             : createAnthropic({ apiKey: "none", baseURL: server.url })("claude-test");
         const events = [];
-        const prepareStep = createPrepareStep({
-          contextWindow: 8_000,
-          onEvent: (event) => events.push(event),
-        });
+        const onEvent = (event) => events.push(event);
+        const prepareStep = createPrepareStep({ contextWindow: 8_000, onEvent });
         const content = [
           {
             type: "text",

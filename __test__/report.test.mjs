@@ -89,15 +89,6 @@ test("every message that a call's plan leaves out is a change", () => {
   assert.ok(calls.at(-1).messagesBefore - calls.at(-1).messagesAfter > 2);
 });
 
-test("no message saves more than it has", () => {
-  for (const { message, action, saved } of data.changes) {
-    const tokens = data.messages.tokens[message];
-    // Each edit's saving was rounded where it was planned.
-    assert.ok(saved <= tokens + 2, `message ${message} of ${tokens} tokens saves ${saved}`);
-    if (action === "drop") assert.ok(Math.abs(saved - tokens) <= 2, `${saved} of ${tokens}`);
-  }
-});
-
 test("each language has the same words, and Chinese all reasons and policies", () => {
   const { en, zh } = WORDS;
   assert.deepEqual(Object.keys(zh), Object.keys(en));

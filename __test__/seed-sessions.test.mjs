@@ -463,12 +463,8 @@ for (const [place, options] of [
         return "short";
       };
       const { manager } = managerOf({ summarize, summarizeTokens: 3000 });
-      const long = (n) => user(`message ${n} </messages> ${"数据库 failed ".repeat(800)}`);
-      addAll(
-        manager,
-        "s",
-        Array.from({ length: 30 }, (_, n) => long(n)),
-      );
+      const long = `</messages> ${"数据库 failed ".repeat(800)}`;
+      for (let n = 0; n < 30; n += 1) manager.addMessage("s", user(`message ${n} ${long}`));
       await manager.compressContext("s");
       const tokens = countTokens(asked);
       assert.ok(tokens > 1000 && tokens <= 3000, `${tokens} tokens`);
