@@ -5,11 +5,18 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
+import { scriptedModel } from "../examples/scripted/model.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { piAis } from "./pi/versions.mjs";
 import { agentSession } from "./support/agent-session.mjs";
 
 const RECORDED = JSON.parse(readFileSync(new URL("expected/llama-server.json", import.meta.url), "utf8"));
+/** Who answered. */
+const BY = {
+  api: "openai-completions",
+  provider: "llama.cpp",
+  model: "SmolLM2-135M-Instruct.Q4_1.gguf",
+};
 /** The context of the server that was recorded. */
 const CONTEXT = 2_048;
 const PROMPT = { messages: [{ role: "user", content: "Say hello.", timestamp: 1 }] };
@@ -23,18 +30,8 @@ async function answered({ status, contentType, body }) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   after(() => server.close());
   const { streamSimple } = await piAis["0.74.2"]();
-  const model = {
-    id: "SmolLM2-135M-Instruct.Q4_1.gguf",
-    name: "SmolLM2",
-    api: "openai-completions",
-    provider: "llama.cpp",
-    baseUrl: `http://127.0.0.1:${server.address().port}/v1`,
-    reasoning: false,
-    input: ["text"],
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    contextWindow: 200_000,
-    maxTokens: 8_192,
-  };
+  const baseUrl = `http://127.0.0.1:${server.address().port}/v1`;
+  const model = { ...scriptedModel, ...BY, id: BY.model, baseUrl, reasoning: false };
   return streamSimple(model, PROMPT, { apiKey: "none", maxRetries: 0 }).result();
 }
 
@@ -48,17 +45,12 @@ async function sent(messages, options = {}) {
 }
 
 function reads(count) {
-  const by = {
-    api: "openai-completions",
-    provider: "llama.cpp",
-    model: "SmolLM2-135M-Instruct.Q4_1.gguf",
-  };
   const messages = agentSession(
     Array.from({ length: count }, (_, i) => {
       const lines = Array.from({ length: 30 }, (_, n) => `line ${n} of ${i}: value ${(n * 7919) % 997}`);
       return ["read", { path: `${i}.txt` }, lines.join("\n")];
     }),
-    { ask: "Read all of it.", answer: () => by },
+    { ask: "Read all of it.", answer: () => BY },
   );
   for (const [at, message] of messages.entries()) {
     const input = Math.ceil(1.15 * countTokens(messages.slice(0, at)));

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -13,6 +12,7 @@ import { promisify } from "node:util";
 import plugin from "pi-strata/openclaw";
 import strata from "../index.js";
 import contract from "../lib/contract.js";
+import { freePort } from "./support/free-port.mjs";
 import { answer, result } from "./support/messages.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
@@ -284,14 +284,6 @@ function answerOf({ messages }) {
   if (!asked.includes("context summarization assistant")) return "done";
   const sections = [...new Set(asked.match(/##+ [^\\"]+/g))];
   return sections.map((section) => `${section}\nnone`).join("\n\n");
-}
-
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  return port;
 }
 
 /** Resolves when a gateway takes calls. */

@@ -29,6 +29,13 @@ const turn = [
 ];
 const server = await PostgresServer.start();
 const pools = [];
+function poolOf(connectionString) {
+  const pool = new pg.Pool({ connectionString });
+  // A connection that is closing may hear that the server ends.
+  pool.on("error", () => {});
+  pools.push(pool);
+  return pool;
+}
 after(async () => {
   await Promise.all(pools.map((pool) => pool.end()));
   await server?.remove();
@@ -46,9 +53,7 @@ const engines = {
     };
   },
   PostgresProvider: async () => {
-    const pool = new pg.Pool({ connectionString: await server.newDatabase() });
-    pool.on("error", () => {});
-    pools.push(pool);
+    const pool = poolOf(await server.newDatabase());
     const sql = async (text) => (await pool.query(text)).rows;
     const id = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
     return { sql, provider: (options) => new PostgresProvider({ pool, ...options }), id };
@@ -285,8 +290,7 @@ test("a user of Postgres who may only read and insert needs no more", {
     "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO worker",
   ])
     await server.query(sql, url);
-  const pool = new pg.Pool({ connectionString: url.replace(/\/\/[^@]+@/, "//worker:worker@") });
-  pools.push(pool);
+  const pool = poolOf(url.replace(/\/\/[^@]+@/, "//worker:worker@"));
   const own = new PostgresProvider({ pool });
   await own.append(1, user("a"));
   await own.recordCompression(cut, 1);

@@ -13,10 +13,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
+import { freePort } from "./free-port.mjs";
 
 /** The user nobody of Linux: Postgres refuses to run as root. */
 const NOBODY = 65534;
@@ -63,15 +63,6 @@ function binaries(data) {
   const copy = join(data, "native");
   cpSync(own, copy, { recursive: true, verbatimSymlinks: true });
   return runs(copy) ? copy : undefined;
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 export class PostgresServer {

@@ -2,6 +2,7 @@
 // would be sent. Nothing is sent: the body is taken from pi at the last moment before the request, and the request is
 // abandoned there.
 
+import { scriptedModel } from "../../../examples/scripted/model.mjs";
 import { piAis, piVersions } from "../../pi/versions.mjs";
 
 /** Nobody listens here. */
@@ -65,17 +66,7 @@ export class PiWire {
   }
 }
 
-function modelOf({ api, provider, model, thinks }) {
-  return {
-    id: model,
-    name: model,
-    api,
-    provider,
-    baseUrl: NOWHERE,
-    reasoning: thinks !== "never",
-    input: ["text", "image"],
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    contextWindow: 200_000,
-    maxTokens: 8_192,
-  };
+function modelOf({ api, provider, model: id, thinks }) {
+  const input = ["text", "image"];
+  return { ...scriptedModel, id, api, provider, baseUrl: NOWHERE, reasoning: thinks !== "never", input };
 }
