@@ -61,12 +61,13 @@ impl Conversation {
     fn current_fold(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
         let changed = replace(&mut self.changed, usize::MAX);
         let new = || Fold::new(self.mode, terms.policy, &terms.limits);
+        let asked = self.asked.take();
         let Some(before) = self.fold.take() else { return new() };
         let is_answered_since = |fold: &Fold| {
             let mut since = self.transcript.messages().iter().skip(fold.account.len());
             since.any(|message| message.assistant().is_some())
         };
-        if let Some(asked) = self.asked.take().filter(|asked| asked.account.len() <= changed) {
+        if let Some(asked) = asked.filter(|asked| asked.account.len() <= changed) {
             if asked.is_answered(&self.transcript, lessons) {
                 return Arc::unwrap_or_clone(asked);
             }
@@ -75,7 +76,7 @@ impl Conversation {
         match Rewrite::of(&before.account, &self.transcript, changed) {
             None => {
                 let is_aside = before.account.len() < self.transcript.len() && !is_answered_since(&before);
-                if is_aside && before.last_call().is_some() && self.asked.is_none() {
+                if is_aside && before.last_call().is_some() {
                     self.asked = Some(before.clone());
                 }
                 Arc::unwrap_or_clone(before)
