@@ -5,12 +5,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { readLines } from "../lib/cli/recording/lines.mjs";
 import { POLICIES, reportHtml } from "../lib/cli/report/report.mjs";
+import { runOf, settingOf } from "../lib/cli/report/run.mjs";
 import contract from "../lib/contract.js";
+import { blocksOf } from "../report/blocks.mjs";
 import { WORDS } from "../report/words.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { dataOf, fileOf, folder, run as runCli } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
+import { answer, result, user } from "./support/messages.mjs";
 import { asPiFile, SECRET, sessionWithTools } from "./support/session.mjs";
 
 const CALLS = 40;
@@ -87,6 +91,57 @@ test("every message that a call's plan leaves out is a change", () => {
     assert.equal(dropped.length, messagesBefore - messagesAfter, `call ${call}`);
   }
   assert.ok(calls.at(-1).messagesBefore - calls.at(-1).messagesAfter > 2);
+});
+
+const said = (message) => ({ type: "message", message });
+const reads = (count, id) =>
+  Array.from({ length: count }, (_, i) => [
+    said(answer(`:${id}${i}`)),
+    said(result(`${id}${i}`, `a line of ${id}${i}\n`.repeat(80))),
+  ]).flat();
+const turn = [said(user("go")), ...reads(10, "a")];
+const compacts = (kept) => ({ type: "compaction", summary: "S", tokensBefore: 9, ...kept });
+const edits = (targetId, replacement) => ({ type: "context_edit", targetId, replacement });
+const next = [said(user("next")), ...reads(3, "z"), said(answer("done"))];
+
+/** Sessions of pi's whose past was rewritten. The id of an entry is its index. */
+const REWRITTEN = {
+  "a compaction that keeps a whole turn with its answer": [
+    ...[...turn, said(user("again")), ...reads(3, "b"), said(answer("done"))],
+    ...[compacts({ firstKeptEntryId: "21" }), ...next],
+  ],
+  "a compaction within a turn": [...turn, compacts({ firstKeptEntryId: "17" }), ...reads(3, "b"), ...next],
+  "a compaction that keeps what no call had": [
+    ...[...turn, said(answer("done")), said(user("unheard")), compacts({ firstKeptEntryId: "22" })],
+    ...next,
+  ],
+  "a compaction that keeps copies": [
+    ...[...turn, compacts({ retainedTail: turn.slice(-4).map(({ message }) => ({ ...message })) })],
+    ...[...reads(3, "b"), ...next],
+  ],
+  "an edit": [...turn, edits("4", { content: "short" }), ...reads(3, "b"), ...next],
+  "a removal": [...turn, said(answer("done")), said(user("oops")), edits("22", null), ...next],
+  "a removal before a call": [...turn, said(user("oops")), edits("21", null), ...reads(3, "b"), ...next],
+};
+
+test("a call draws each of its messages once, wherever the host rewrote the past", async () => {
+  for (const [what, entries] of Object.entries(REWRITTEN)) {
+    const lines = entries.map((entry, i) => ({ ...entry, id: `${i}`, parentId: i > 0 ? `${i - 1}` : null }));
+    const text = [{ type: "session", version: 3 }, ...lines].map((line) => JSON.stringify(line)).join("\n");
+    const recording = await readLines([Buffer.from(text)]);
+    const { record } = await runOf(recording, settingOf(recording, { schedule: "everyCall" }));
+    for (const { call, tokensBefore } of record.calls) {
+      const blocks = blocksOf(record, call);
+      const numbers = recording.numbersBefore(recording.calls[call - 1]);
+      assert.deepEqual(fieldsOf(blocks, "number"), numbers, what);
+      const tokens = blocks.reduce((sum, block) => sum + block.tokens, 0);
+      assert.ok(Math.abs(tokens - tokensBefore) < 1e-3, `${what}, call ${call}: ${tokens}`);
+      const isNow = ({ from, to }) => from <= call && call <= to;
+      const edited = blocks.filter(({ change }) => change !== undefined);
+      assert.equal(edited.length, record.changes.filter(isNow).length, `${what}, call ${call}`);
+    }
+    assert.ok(record.changes.length > 0, what);
+  }
 });
 
 test("each language has the same words, and Chinese all reasons and policies", () => {

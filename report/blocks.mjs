@@ -84,7 +84,7 @@ function describe({ tool, kind, number, tokens, scale, change, schedule }, words
 }
 
 /** The messages a call had before it, in the provider's tokens, each with the share of it that was sent. */
-function blocksOf({ messages: { role, tool, tokens }, calls, stretches, changes }, call) {
+export function blocksOf({ messages: { role, tool, tokens }, calls, stretches, changes }, call) {
   const { at, stretch, tokensBefore, scale } = calls[call - 1];
   const { opening, from } = stretches[stretch];
   const numbers = [...opening, [from, at]].flatMap(([first, end]) => range(first, end));

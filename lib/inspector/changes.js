@@ -70,16 +70,18 @@ class Past {
   enter(list, tokens, given = []) {
     const firstNew = this.length;
     const last = this.#last;
-    const numbers = list.map(
-      (message, i) => this.#numbers.get(message) ?? this.#add(message, tokens[i], given[i]),
-    );
+    const numbers = list.map((message, i) => {
+      const number = given[i] ?? this.#numbers.get(message) ?? this.length;
+      if (this.role[number] === undefined) this.#add(number, message, tokens[i]);
+      return number;
+    });
     const isMore = (number, i) => (i < last.length ? number === last[i] : number >= firstNew);
     if (numbers.length < last.length || !numbers.every(isMore)) this.#begin(numbers, firstNew);
     this.#last = numbers;
     return numbers;
   }
 
-  #add(message, tokens, number = this.length) {
+  #add(number, message, tokens) {
     this.role[number] = named(message?.role);
     this.tool[number] = message?.role === "toolResult" ? named(message.toolName) : "";
     this.tokens[number] = tokens;
@@ -87,7 +89,6 @@ class Past {
       this.#numbers.set(message, number);
       this.#references[number] = new WeakRef(message);
     }
-    return number;
   }
 
   /** Begins a stretch with the messages that were known, and those between them. */
@@ -104,7 +105,7 @@ class Past {
 
 const named = (value) => (typeof value === "string" ? value.slice(0, MAX_NAME) : "?");
 
-/** Ascending numbers as pairs: the first of a run, and one more than its last. */
+/** Numbers as pairs: the first of an ascending run, and one more than its last. */
 function runs(numbers) {
   const found = [];
   for (const number of numbers) {
@@ -115,4 +116,4 @@ function runs(numbers) {
   return found;
 }
 
-module.exports = { ChangeLog, Past };
+module.exports = { ChangeLog, Past, runs };

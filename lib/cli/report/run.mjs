@@ -4,6 +4,7 @@
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
 import { Hook } from "../../hook/hook.js";
+import inspector from "../../inspector/changes.js";
 import { CallLog } from "../../inspector/log.js";
 import { explanationOf } from "../../tools/explain.js";
 import { quantile, shared } from "../numbers.mjs";
@@ -11,6 +12,7 @@ import { billOf, estimatesOf } from "./play.mjs";
 import { cacheKindOf, cacheOf, pricesOf } from "./prices.mjs";
 
 const { LAYERS } = contract;
+const { runs } = inspector;
 
 /** The policy that edits nothing. */
 export const unedited = async (messages) => messages;
@@ -52,7 +54,9 @@ export async function runOf(session, { onCall, ...setting }) {
     const outcome = await hook.run(messages, call);
     const times = call.times();
     call.end();
-    row = Object.assign(log.called(outcome, session.numbersBefore(session.calls[calls])), times);
+    const recorded = session.calls[calls];
+    const { at, stretch } = recorded;
+    row = Object.assign(log.called(outcome, session.numbersBefore(recorded)), times, { at, stretch });
     calls += 1;
     plan = outcome.plan;
     return outcome.edited;
@@ -65,7 +69,10 @@ export async function runOf(session, { onCall, ...setting }) {
   };
   const none = await billOf(session, unedited, setting);
   const bill = await billOf(session, policy, { ...setting, onCall: answered });
-  return { none, ours: bill, record: log.since(-1) };
+  // The log knows the messages of the calls alone; the recording knows where the host rewrote the past.
+  const inRuns = ({ cause, opening, from }) => ({ cause, opening: runs(opening), from });
+  const stretches = session.stretches.map(inRuns);
+  return { none, ours: bill, record: { ...log.since(-1), stretches } };
 }
 
 /** `tokens` shared among the layers by what their edits saved. */
