@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -23,6 +24,7 @@ symlinkSync(join(root, "node_modules/@earendil-works"), join(modules, "@earendil
 const load = (name) => import(pathToFileURL(join(folder, name)).href);
 const { createChat } = await load("chat.mjs");
 const { answers, model } = await load("model.mjs");
+const { createInspector } = createRequire(join(folder, "chat.mjs"))("pi-strata/inspector");
 
 test("the conversation begins anew before its window is full, and remembers", async () => {
   const seen = [];
@@ -44,6 +46,19 @@ test("the conversation begins anew before its window is full, and remembers", as
   assert.ok(rollovers.length >= 2);
   assert.equal(rollovers[0].pairs[0].q, "question number 1");
   assert.ok(of("tokens").every(({ tokensAfter }) => tokensAfter <= model.contextWindow));
+});
+
+test("the inspector sees each call of the conversation", async () => {
+  const inspector = createInspector();
+  const initialState = { systemPrompt: "Be brief.", model, tools: [] };
+  const chat = createChat({ initialState, streamFn: answers(), emit: () => {}, inspector });
+  for (const question of ["one", "two"]) await chat.ask(question);
+  const { calls } = await (await fetch(new URL("state", await inspector.open()))).json();
+  assert.deepEqual(fieldsOf(calls, "contextWindow", "messagesBefore"), [
+    [model.contextWindow, 1],
+    [model.contextWindow, 3],
+  ]);
+  await inspector.close();
 });
 
 test("a model that fails is told to the page, and the next question can be asked", async () => {

@@ -2,14 +2,17 @@
 // its misses those that happened, for the causes there were, and the bill without the hook that of a loop without one.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Bill, ledger, rowOf } from "pi-strata/ledger";
 import { createTransformContext } from "../index.js";
+import { loadSession } from "../lib/cli/session.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
 import { talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
+import { EXAMPLE } from "./support/recording.mjs";
 import { dice } from "./support/transcripts.mjs";
 
 const HOUR = 3_600_000;
@@ -155,6 +158,15 @@ test("a compaction is the host's change of the prefix", async () => {
   await calls(3, 300);
   const { misses } = await ledger(loop.messages);
   assert.deepEqual(fieldsOf(misses, "cause"), ["host"]);
+});
+
+test("the bill of the example is the one that the documentation tells", async () => {
+  const { dollars, misses } = await ledger((await loadSession(EXAMPLE)).messages);
+  const page = readFileSync(new URL("../docs/how-it-works.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+  const [tokens, lost] = ["tokens", "dollars"].map((of) => sum(fieldsOf(misses, of)));
+  const told = `\`dollars.billed\` is ${dollars.billed.toFixed(2)} with the answers. Three misses after a pause wrote ${tokens.toLocaleString("en-US")} tokens to the cache again, for $${lost.toFixed(2)}.`;
+  assert.deepEqual(fieldsOf(misses, "cause"), ["expired", "expired", "expired"]);
+  assert.ok(page.includes(told), told);
 });
 
 const priced = (messages, usageOf) =>

@@ -2,12 +2,14 @@
 // caches and refuses. `npm run bench:limits [SESSION.jsonl…]`; without a session the stretches are of the example alone.
 
 import { basename } from "node:path";
+import { parseArgs } from "node:util";
 import * as made from "../__test__/support/messages.mjs";
 import { REFUSALS } from "../__test__/support/refusals.mjs";
 import { countTokens, createTransformContext } from "../index.js";
 import { countedRun, vocabularyOf } from "./local/counts.mjs";
 import { stretchOf } from "./local/stretches.mjs";
 
+const { positionals: paths } = parseArgs({ allowPositionals: true });
 const START = Date.UTC(2026, 0, 1);
 const ZERO = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
 const percent = (part, whole) => `${Math.round((100 * part) / Math.max(1, whole))} %`;
@@ -139,7 +141,7 @@ async function largeResult(contextWindow, parallel, times) {
 }
 
 /** Small windows on a server with one prefix cache, as `bench:local` counts them. */
-async function stretches(paths) {
+async function stretches() {
   console.log(
     "\nsmall windows: tokens evaluated, the user's text in view, names that tools had shown in view",
   );
@@ -199,5 +201,5 @@ async function chats() {
 
 await refusals();
 await largeResults();
-await stretches(process.argv.slice(2));
+await stretches();
 await chats();

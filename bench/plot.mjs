@@ -39,11 +39,14 @@ export function linePlot({ title, xLabel, yLabel, lines }) {
   const y = scale([0, ...lines.flatMap(({ values }) => values)], [BOTTOM, MARGIN.top]);
   let above = Number.NEGATIVE_INFINITY;
   const drawn = lines
-    .map(({ label, values }, i) => ({ label, values, colour: COLOURS[i % COLOURS.length] }))
-    .toSorted((a, b) => b.values.at(-1) - a.values.at(-1))
-    .flatMap(({ label, values, colour }) => {
+    .map(({ label, values }, i) => ({
+      ...{ label, values, colour: COLOURS[i % COLOURS.length] },
+      last: values.at(-1) ?? 0,
+    }))
+    .toSorted((a, b) => b.last - a.last)
+    .flatMap(({ label, values, colour, last }) => {
       const places = values.map((value, call) => `${round(x.at(call + 1))},${round(y.at(value))}`);
-      above = Math.max(above + LABEL_LINE, y.at(values.at(-1)));
+      above = Math.max(above + LABEL_LINE, y.at(last));
       return [
         `<polyline points="${places.join(" ")}" stroke="${colour}"/>`,
         text(x.at(values.length) + 8, above + 4, label, `style="fill:${colour}"`),
