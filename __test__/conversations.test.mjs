@@ -81,6 +81,22 @@ test("after an aborted call only what the next one changes is told as changed", 
   }
 });
 
+test("a call that has said what it sends is sent, whenever it is cancelled after", async () => {
+  for (let microtasks = 0; microtasks < 8; microtasks += 1) {
+    const controller = new AbortController();
+    const cancel = async () => {
+      for (let i = 0; i < microtasks; i += 1) await null;
+      controller.abort();
+    };
+    const onEvent = ({ type }) => type === "transformed" && cancel();
+    const list = [user("go"), calls(["c0"]), result("c0", BIG), says("done"), user("next")];
+    const hook = createTransformContext({ ...WINDOW, onEvent });
+    // The second call is planned like the first.
+    for (const signal of [controller.signal, new AbortController().signal])
+      assert.notEqual(await hook(list, signal), list);
+  }
+});
+
 /**
  * What the input of 160 calls costs in a window of so many tokens, and how many batches the list's own calls made. `aside` is
  * called with the hook and the list before each.

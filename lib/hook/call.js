@@ -3,6 +3,7 @@
 
 class Call {
   isCancelled = false;
+  #isDecided = false;
   #signal;
   #start = performance.now();
   #awayMs = 0;
@@ -11,6 +12,7 @@ class Call {
     this.#giveUp = resolve;
   });
   #cancel = () => {
+    if (this.#isDecided) return;
     this.isCancelled = true;
     this.#giveUp();
   };
@@ -26,6 +28,12 @@ class Call {
   /** Throws `ERR_CANCELLED` if the call was cancelled. */
   check() {
     if (this.isCancelled) throw Object.assign(new Error("the call was cancelled"), { code: "ERR_CANCELLED" });
+  }
+
+  /** As `check`; from here on the call can no longer be cancelled: the host is told what it sends. */
+  decide() {
+    this.check();
+    this.#isDecided = true;
   }
 
   /**

@@ -80,10 +80,11 @@ class Conversation {
    */
   async request(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);
-    const plan =
-      change.isNone && this.#last.terms === terms
-        ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
-        : await this.#planned(change, list, terms, call);
+    const isSame = change.isNone && this.#last.terms === terms;
+    if (isSame) call.decide();
+    const plan = isSame
+      ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
+      : await this.#planned(change, list, terms, call);
     this.#last = { plan, terms };
     const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
     return applied(list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
@@ -99,8 +100,8 @@ class Conversation {
     if (call.isCancelled) {
       this.#native.withdraw();
       this.#last = { plan: this.#last.plan };
-      call.check();
     }
+    call.decide();
     return readPlan(answer, this.#last.plan.edits);
   }
 
