@@ -220,6 +220,13 @@ describe("two calls of one id in one answer", () => {
   });
 });
 
+/** What cannot be read behind a mark changes nothing. */
+const unreadable = {
+  get type() {
+    throw new Error("unreadable");
+  },
+};
+
 /** A list of each other shape, by the mark that shows it. */
 const FOREIGN = {
   'role "tool"': [user(), answer([]), { role: "tool", content: "x" }],
@@ -233,7 +240,7 @@ const FOREIGN = {
   'field "_getType"': [{ content: "q", _getType: () => "human" }],
   'block "tool-call"': [user(), { role: "assistant", content: [{ type: "tool-call", toolCallId: "a" }] }],
   'block "tool-result"': [user(), { role: "user", content: [{ type: "tool-result", toolCallId: "a" }] }],
-  'block "tool_use"': [user(), { role: "assistant", content: [{ type: "tool_use", id: "a" }] }],
+  'block "tool_use"': [user(), { role: "assistant", content: [{ type: "tool_use", id: "a" }, unreadable] }],
   'block "tool_result"': [user(), { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }],
   'block "functionCall"': [user(), { role: "assistant", content: [{ functionCall: { name: "f" } }] }],
 };

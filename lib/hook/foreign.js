@@ -13,8 +13,8 @@ function foreignMark(message) {
     if (ROLES.has(role)) return `role "${role}"`;
     const field = foreign.fields.find((name) => message?.[name] !== undefined);
     if (field !== undefined) return `field "${field}"`;
-    const kind = Array.isArray(content) ? content.map(kindOf).find((name) => BLOCKS.has(name)) : undefined;
-    return kind && `block "${kind}"`;
+    const block = Array.isArray(content) ? content.find((one) => BLOCKS.has(kindOf(one))) : undefined;
+    return block && `block "${kindOf(block)}"`;
   } catch {
     return undefined;
   }
