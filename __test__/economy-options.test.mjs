@@ -32,6 +32,26 @@ test("cache may be a function: it is asked at every call", async () => {
   assert.equal(asked, 3);
 });
 
+test("objects and lists are copied when the hook is made", async () => {
+  const messages = session(30);
+  const fail = () => {
+    throw new Error("changed");
+  };
+  const changes = {
+    "the time to live": ({ cache }) => Object.assign(cache, { ttlSeconds: 3600 }),
+    "a price that throws": ({ cache }) =>
+      Object.defineProperty(cache, "read", { enumerable: true, get: fail }),
+    "what stays whole": ({ keep }) => keep.tools.push("bash"),
+    "what is not touched": ({ excludeTools }) => excludeTools.push("bash"),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    const options = { cache: { ttlSeconds: 1 }, keep: { tools: [] }, excludeTools: [] };
+    const hook = createTransformContext({ schedule: "sticky", ...options });
+    change(options);
+    assert.notEqual(await hook(messages), messages, name);
+  }
+});
+
 test("what it says later counts, also for a transcript that did not change", async () => {
   const messages = session(30);
   let ttlSeconds = 3600;

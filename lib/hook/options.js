@@ -73,7 +73,11 @@ function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
   // What the host gave is obeyed where a default gives way.
   Object.defineProperty(options, "given", { value: { ...given } });
-  if (record.accepts(options.cache)) checkOptions(`${owner}: cache`, options.cache, CACHE_OPTIONS);
+  // The host may change its own objects later. Times are asked at each call: a host adds to them.
+  const { cache, keep, excludeTools } = options;
+  if (record.accepts(cache)) options.cache = checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS);
+  if (record.accepts(keep)) options.keep = { files: keep.files?.slice(), tools: keep.tools?.slice() };
+  options.excludeTools = excludeTools.slice();
   return options;
 }
 
