@@ -150,6 +150,25 @@ test("a session whose host prunes is taken at its usage, and that is said", () =
   assert.ok(Math.abs(sizeOf("explain").tokensAfter / tokensAfter - 1) < 0.01);
 });
 
+test("explain goes by --price as the replay does", () => {
+  const perToken = 5e-6;
+  const messages = billed(30).map((message) => {
+    if (!message.usage) return message;
+    const usage = { ...message.usage, input: 100 };
+    // As dear as fresh input, so that batches come early.
+    const costs = Object.entries(usage).map(([name, tokens]) => [name, tokens * perToken]);
+    return { ...message, usage: { ...usage, cost: Object.fromEntries(costs) } };
+  });
+  const file = fileOf("priced.jsonl", asPiFile(messages));
+  const edited = (...price) => {
+    const { tokensAfter } = documentOf(["replay", ...price, file]).calls.at(-1);
+    const explained = documentOf(["explain", ...price, file]).tokensAfter;
+    assert.ok(Math.abs(explained / tokensAfter - 1) < 0.01, `${explained}, ${tokensAfter}`);
+    return explained;
+  };
+  assert.ok(edited("--price", "5") > 1.1 * edited());
+});
+
 test("a report of a session without a call is written, and a failure leaves an earlier one as it was", () => {
   const html = join(folder, "report.html");
   const empty = fileOf("no-call.jsonl", asPiFile([{ role: "user", content: "hello", timestamp: 1 }]));

@@ -2,7 +2,7 @@
 // from 1, in the order of the recording.
 
 import { change, shared, some, whole } from "./numbers.mjs";
-import { wholeNumber } from "./options.mjs";
+import { PRICE_OPTION, wholeNumber } from "./options.mjs";
 import { explained, settingOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
 import { figureList, textTable, UsageError } from "./terminal.mjs";
@@ -11,13 +11,16 @@ export const explain = {
   takes: "[session]",
   does: "every edit before one call, and why",
   about: "Says what the hook would do before one call of a recorded session, and why.",
-  options: { call: ["N", "the call, from 1 (default: the last one)", wholeNumber] },
+  options: {
+    call: ["N", "the call, from 1 (default: the last one)", wholeNumber],
+    price: PRICE_OPTION,
+  },
   examples: [
     "pi-strata explain --call 120 session.jsonl",
     "pi-strata explain --json session.jsonl | jq .schedule",
   ],
   /** Explains the call of that number, from 1; the last one by default. */
-  async run({ positionals, hook, call: asked }) {
+  async run({ positionals, hook, call: asked, price }) {
     const { path: session, session: recording } = await load(positionals);
     const { calls } = recording;
     if (calls.length === 0)
@@ -28,7 +31,7 @@ export const explain = {
         `There is no call ${call}: the session has ${calls.length}; name one with --call.`,
       );
     const numbers = recording.numbersBefore(calls[call - 1]);
-    const told = await explained(recording, calls.slice(0, call), settingOf(recording, hook));
+    const told = await explained(recording, calls.slice(0, call), settingOf(recording, hook, price));
     const saved = shared(
       told.tokensBefore - told.tokensAfter,
       told.edits.map(({ tokensSaved }) => tokensSaved),

@@ -97,8 +97,15 @@ export function wholeNumber(text, name) {
   throw new UsageError(`${name} is ${JSON.stringify(text)}; it must be a whole number above 0.`);
 }
 
+/** The option of a command that goes by prices: `{ input, output }` in dollars per million tokens. */
+export const PRICE_OPTION = [
+  "INPUT[,OUTPUT]",
+  "dollars per million tokens; the model's family sets the cache prices. Without it: as the session was billed, else tokens are weighed",
+  price,
+];
+
 /** A parser of `INPUT[,OUTPUT]`, dollars per million tokens. */
-export function price(text, name) {
+function price(text, name) {
   const [, input, output] = /^(\d*\.?\d+)(?:,(\d*\.?\d+))?$/.exec(text.replaceAll(" ", "")) ?? [];
   if (Number(input) > 0) return { input: Number(input), ...(output && { output: Number(output) }) };
   throw new UsageError(

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import contract from "../contract.js";
 import { change, some, whole } from "./numbers.mjs";
-import { price, wholeNumber } from "./options.mjs";
+import { PRICE_OPTION, wholeNumber } from "./options.mjs";
 import { costText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
@@ -36,11 +36,7 @@ export const replay = {
   options: {
     every: ["N", "print every N-th call only", wholeNumber],
     html: ["FILE", "also write a report: one page with charts"],
-    price: [
-      "INPUT[,OUTPUT]",
-      "dollars per million tokens; the model's family sets the cache prices. Without it: as the session was billed, else tokens are weighed",
-      price,
-    ],
+    price: PRICE_OPTION,
   },
   examples: [
     "pi-strata replay --context-window 64000 --every 20 session.jsonl",
