@@ -40,6 +40,8 @@ test("500 characters stay and 501 do not, nor does a summary that is not shorter
   const marked = (units) => summaryIn(long, { marker: () => "x".repeat(units) });
   assert.equal(await marked(long.length - bare.length), undefined);
   assert.equal((await marked(long.length - bare.length - 1))[0].text.length, long.length - 1);
+  const [{ text: own }] = await summaryIn(long, { marker: (lines, chars) => `<${lines}/${chars}>` });
+  assert.match(own, /\n<196\/1000>\n/);
   // A host's marker may neither break the text nor count more tokens than what it stands for.
   for (const marker of ["\ud800", "\u{1F9FF}".repeat(280)])
     assert.equal(await summaryIn("a line of output\n".repeat(40), { marker: () => marker }), undefined);
