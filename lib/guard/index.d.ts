@@ -45,8 +45,8 @@ export type GuardEvent =
       charsAfter: number;
     }
   | { level: "warn"; type: "messagesDropped"; message: string; dropped: number; droppedTokens: number }
-  /** The hook resolved with its input. */
   | { level: "warn"; type: "optionFailed"; option: "contextWindow"; message: string }
+  /** The hook resolved with its input. */
   | { level: "warn"; type: "failed"; message: string; code: string };
 
 /**
