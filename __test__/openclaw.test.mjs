@@ -198,6 +198,30 @@ describe("through a host's life cycle", () => {
     assert.equal((await engine.compact(recovery)).compacted, true);
   });
 
+  test("parts of an unknown type stay, also in an edited answer, and are counted as JSON", async () => {
+    const engine = new Host().engine();
+    const widget = { type: "widget", markup: "hello ".repeat(900) };
+    const lines = Array.from({ length: 2_000 }, (_, line) => `${line}: ${"abcd ".repeat(9)}`).join("\n");
+    const listOf = (text, odd) => [
+      { role: "user", content: "look", timestamp: 1 },
+      answer([{ type: "toolCall", id: "1", name: "exec", arguments: {} }], { timestamp: 2 }),
+      { ...result("1", text), content: [{ type: "text", text }, ...odd], timestamp: 3 },
+      answer([{ type: "text", text: "a widget" }], { timestamp: 4 }),
+    ];
+    const ask = (sessionId, messages) =>
+      engine.assemble({ sessionId, messages, tokenBudget: WINDOW, prompt: "and now?" });
+    const without = await ask("a", listOf("short", []));
+    const list = listOf("short", [widget, null]);
+    const assembled = await ask("b", list);
+    assert.equal(assembled.messages, list);
+    const counted = assembled.estimatedTokens - without.estimatedTokens;
+    assert.equal(counted, countTokens(JSON.stringify(widget)) + countTokens("null"));
+    const { messages: edited } = await ask("c", listOf(lines, [widget, null]));
+    const [{ text }, ...odd] = edited[2].content;
+    assert.ok(text.length < lines.length);
+    assert.deepEqual(odd, [widget, null]);
+  });
+
   test("a list of another shape comes back as it is, with a warning in the host's log", async () => {
     const host = new Host();
     const messages = [{ role: "user", parts: [{ text: "hi" }] }];

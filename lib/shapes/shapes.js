@@ -31,7 +31,8 @@ const pi = {
   read: (message) => [
     withBlocks(message, (block) => (PI_BLOCKS.has(block?.type) ? block : countedBlock(block))),
   ],
-  write: (message, [{ content }]) => withBlocks({ ...message, content }, (block) => block?.[PART] ?? block),
+  write: (message, [{ content }]) =>
+    withBlocks({ ...message, content }, (block) => (PART in block ? block[PART] : block)),
 };
 const withBlocks = (message, change) => {
   const { content } = message;
