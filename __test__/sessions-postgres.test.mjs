@@ -180,6 +180,31 @@ describe("a shared manager", {
     });
   });
 
+  test("opens a session by its own write where reads come from a replica that lags", async () => {
+    await withManagers(0, {}, async (_, __, url) => {
+      const pool = new pg.Pool({ connectionString: url });
+      const connect = pool.connect.bind(pool);
+      let reads = 0;
+      pool.connect = async () => {
+        const client = await connect();
+        const query = (sql, values) => {
+          if (!sql.startsWith("SELECT session_id")) return client.query(sql, values);
+          reads += 1;
+          assert.ok(reads <= 2, "reads again and again");
+          return { rows: [] };
+        };
+        return { query, release: (error) => client.release(error) };
+      };
+      const manager = createSharedContextManager({ pool });
+      for (const id of ["s", "s"]) {
+        const { messages, metadata } = await manager.getOrCreateContext(id, "You plan.");
+        assert.deepEqual([messages.length, messages[0].content], [1, "You plan."]);
+        assert.equal(typeof metadata.createdAt, "string");
+      }
+      await pool.end();
+    });
+  });
+
   test("gives up a server that speaks nonsense or nothing", async () => {
     for (const answer of ["HTTP/1.1 400 Bad Request\r\n\r\n", "R\0\0\0"]) {
       const other = createServer((socket) => socket.on("error", () => {}).end(answer));

@@ -11,7 +11,7 @@ const { fromAgentMessage } = require("./conversation.js");
 const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
 const { checkMessage, keyOf, newId } = require("./message.js");
 const { PostgresPool } = require("./postgres.js");
-const { MemoryStore, promptChange } = require("./store.js");
+const { MemoryStore, promptChange, sessionOf } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
 const { anything, atLeastOne, checkOptions, count, oneOf, positive, show } = rules;
@@ -42,12 +42,14 @@ const METHODS = {
     const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
     const isPrompted = ({ messages }) =>
       prompt === undefined || messages.some(({ role }) => role === "system");
-    const create = (session) => (isPrompted(session) ? undefined : promptChange(session, prompt));
-    let session = yield this.store.find(key);
-    while (session === undefined || !isPrompted(session)) {
-      yield this.store.change(key, newState(sessionId), create);
-      session = yield this.store.find(key);
-    }
+    const create = (session) => {
+      if (isPrompted(session)) return { result: session };
+      const change = promptChange(session, prompt);
+      return { ...change, result: sessionOf(session, [...change.put, ...session.rows]) };
+    };
+    const known = yield this.store.find(key);
+    const isReady = known !== undefined && isPrompted(known);
+    const session = isReady ? known : yield this.store.change(key, newState(sessionId), create);
     const read = () => this.store.find(key);
     const set = (fields) => this.finish(METHODS.setMetadata.call(this, sessionId, fields));
     return this.contextOf(sessionId, session, read, set);

@@ -223,4 +223,4 @@ class MemoryStore {
   }
 }
 
-module.exports = { MemoryStore, SqlStore, checkTables, makeTables, promptChange };
+module.exports = { MemoryStore, SqlStore, checkTables, makeTables, promptChange, sessionOf };
