@@ -4,7 +4,7 @@
 
 const { Reporter } = require("../hook/events.js");
 const { anything, checkOptions, count, handler, show } = require("../options.js");
-const { checkMessage } = require("../sessions/message.js");
+const { checkedFields } = require("../sessions/message.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
 const { isPlain, storable, written } = require("../shapes/text.js");
@@ -89,7 +89,7 @@ class StoredHistory {
   }
 
   async append(chatId, message) {
-    const { extra = null, ...row } = toRow(message);
+    const { extra = null, ...row } = toRow(`${this.#owner}.append`, message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
     const [{ id }] = await this.#insert("history", { ...values, ...(hasExtra && { extra }) }, "RETURNING id");
@@ -198,12 +198,22 @@ class PostgresProvider extends StoredHistory {
 }
 
 /** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
-function toRow(message) {
-  const { id: _, timestamp: __, role, content, ...more } = checkMessage(message);
+function toRow(method, message) {
+  const { role, content, isError, ...more } = fieldsOf(method, message);
+  if (isError) more.isError = true;
   // A text that a database cannot hold is stored as JSON as well.
   if (!isPlain(content)) more.content = content;
   const extra = written(more);
   return { role, text: storable(content), extra: extra === "{}" ? undefined : extra };
+}
+
+/** Returns the fields that a history stores. It has ids and times of its own. */
+function fieldsOf(method, message) {
+  try {
+    return checkedFields(message);
+  } catch (error) {
+    throw new TypeError(`${method}: ${error.message}`, { cause: error });
+  }
 }
 
 /** Returns the message of a row; none if the row is unreadable. */

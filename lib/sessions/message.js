@@ -3,7 +3,7 @@
 "use strict";
 
 const { createHash, randomUUID: newId } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
-const { record, show } = require("../options.js");
+const { show } = require("../options.js");
 const { isPlain, plainText, written } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
@@ -14,8 +14,9 @@ const KEY_UNITS = 200;
 const HASHED = "sha256:";
 
 const list = { allowed: "an array", accepts: Array.isArray };
+const object = { allowed: "an object", accepts: (value) => typeof value === "object" };
 /** Fields that only some messages have. They are copied as JSON. */
-const COPIED = { blocks: list, toolCalls: list, original: record, agentFields: record };
+const COPIED = { blocks: list, toolCalls: list, original: object, agentFields: object };
 
 /** Returns the key of a session in a database: its id, or a hash of an id that a database cannot hold or index. */
 function keyOf(sessionId) {
@@ -28,6 +29,13 @@ function keyOf(sessionId) {
 
 /** Returns a frozen copy of a host's message with id and timestamp. Throws a TypeError that names a wrong field. */
 function checkMessage(message) {
+  const fields = checkedFields(message);
+  const { id, timestamp } = message;
+  return Object.freeze({ id: idOf(id), timestamp: timeOf(timestamp), ...fields });
+}
+
+/** Returns a copy of a host's message without id and timestamp. Throws a TypeError that names a wrong field. */
+function checkedFields(message) {
   // OpenAI has other names for two fields, and null for the text of an answer that only calls tools.
   const { tool_calls: openaiCalls, tool_call_id: openaiCallId } = message ?? {};
   const { role, toolCalls = openaiCalls, toolCallId = openaiCallId } = message ?? {};
@@ -39,18 +47,16 @@ function checkMessage(message) {
     throw new TypeError(
       'message.content must be a string, or an array of { type: "text", text } and { type: "image", data, mimeType }',
     );
-  const { id, timestamp, isError, original, agentFields } = message;
+  const { isError, original, agentFields } = message;
   const blocks = isText ? message.blocks : content;
   const copy = {
-    id: idOf(id),
     role,
     content: isText ? content : plainText(content),
-    timestamp: timeOf(timestamp),
     ...copiesOf({ blocks: addsNothing(blocks) ? undefined : blocks, toolCalls, original, agentFields }),
   };
   if (toolCallId != null) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
-  return Object.freeze(copy);
+  return copy;
 }
 
 /** True for blocks whose text is all in the content. */
@@ -101,4 +107,4 @@ function parsed(text) {
   return value;
 }
 
-module.exports = { ROLES, checkMessage, isBlock, keyOf, newId, parsed };
+module.exports = { ROLES, checkMessage, checkedFields, isBlock, keyOf, newId, parsed };
