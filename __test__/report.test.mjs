@@ -124,12 +124,17 @@ const REWRITTEN = {
   "a removal before a call": [...turn, said(user("oops")), edits("21", null), ...reads(3, "b"), ...next],
 };
 
+/** The session of these entries, and the record of its replay. */
+async function replayed(entries, hook) {
+  const lines = entries.map((entry, i) => ({ ...entry, id: `${i}`, parentId: i > 0 ? `${i - 1}` : null }));
+  const text = [{ type: "session", version: 3 }, ...lines].map((line) => JSON.stringify(line)).join("\n");
+  const recording = await readLines([Buffer.from(text)]);
+  return { recording, ...(await runOf(recording, settingOf(recording, hook))) };
+}
+
 test("a call draws each of its messages once, wherever the host rewrote the past", async () => {
   for (const [what, entries] of Object.entries(REWRITTEN)) {
-    const lines = entries.map((entry, i) => ({ ...entry, id: `${i}`, parentId: i > 0 ? `${i - 1}` : null }));
-    const text = [{ type: "session", version: 3 }, ...lines].map((line) => JSON.stringify(line)).join("\n");
-    const recording = await readLines([Buffer.from(text)]);
-    const { record } = await runOf(recording, settingOf(recording, { schedule: "everyCall" }));
+    const { recording, record } = await replayed(entries, { schedule: "everyCall" });
     for (const { call, tokensBefore } of record.calls) {
       const blocks = blocksOf(record, call);
       const numbers = recording.numbersBefore(recording.calls[call - 1]);
@@ -141,6 +146,27 @@ test("a call draws each of its messages once, wherever the host rewrote the past
       assert.equal(edited.length, record.changes.filter(isNow).length, `${what}, call ${call}`);
     }
     assert.ok(record.changes.length > 0, what);
+  }
+});
+
+test("a miss after a pause has its cause by the life of the entry, and by when it was kept warm", async () => {
+  const minute = 60_000;
+  const at = (entries, timestamp) =>
+    entries.map(({ message }) => said({ ...message, timestamp, provider: "anthropic", model: "claude" }));
+  const warm = [4, 8].map((minutes) => ({
+    ...{ type: "usage", kind: "cache_warm", provider: "anthropic", model: "claude" },
+    timestamp: minutes * minute,
+  }));
+  const everyCall = { schedule: "everyCall" };
+  for (const [warmed, hook, cause] of [
+    [[], {}, "expired"],
+    [warm, {}, undefined],
+    [[], everyCall, "expired"],
+    [warm, everyCall, "hook"],
+    [[], { ...everyCall, cache: { ttlSeconds: 3600 } }, "hook"],
+  ]) {
+    const { record } = await replayed([...at(turn, 1), ...warmed, ...at(next, 12 * minute)], hook);
+    assert.equal(record.calls[10].miss, cause, JSON.stringify([warmed.length, hook]));
   }
 });
 

@@ -13,7 +13,7 @@ const WITHOUT_LIMIT = { calls: Infinity, messages: Infinity, changes: Infinity }
 
 class CallLog {
   #most;
-  #prices;
+  #billing;
   #bill;
   #past;
   #log;
@@ -23,15 +23,18 @@ class CallLog {
   /** Counts the changes that pages show. */
   #revision = 0;
 
-  /** Keeps at `most` so many calls, messages and changes. With more messages or changes the log begins anew. */
-  constructor({ prices, most = WITHOUT_LIMIT } = {}) {
+  /**
+   * Keeps at `most` so many calls, messages and changes. With more messages or changes the log begins anew. `billing` are the
+   * options of its `Bill`.
+   */
+  constructor({ most = WITHOUT_LIMIT, ...billing } = {}) {
     this.#most = most;
-    this.#prices = prices;
+    this.#billing = billing;
     this.#beginAnew();
   }
 
   #beginAnew() {
-    this.#bill = new Bill({ prices: this.#prices });
+    this.#bill = new Bill(this.#billing);
     this.#past = new Past();
     this.#log = new ChangeLog();
     this.#calls = [];

@@ -101,7 +101,8 @@ export const emptyBill = () => ({
 export async function billOf(recording, policy, setting) {
   const { contextWindow, prices: by, estimates, cache = "prefix", onCall } = setting;
   const { calls = recording.calls, versions = new Versions() } = setting;
-  const caches = { prefix: cacheOf("prefix"), breakpoint: cacheOf("breakpoint") };
+  const life = { ttlMs: 1000 * by.ttlSeconds, warmedAt: recording.times.warmedAt };
+  const caches = { prefix: cacheOf("prefix", life), breakpoint: cacheOf("breakpoint", life) };
   const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
   const played = recording.all.map((message) => ({ ...message, usage: undefined }));
   const unit = by.unit === "tokens" ? 1 : PER_MILLION;
@@ -113,7 +114,7 @@ export async function billOf(recording, policy, setting) {
     const tokens = tokensOf(countedIn(request));
     const answer = recording.message(at);
     for (const [kind, readable] of Object.entries(caches)) {
-      const cached = readable(request, answer.timestamp, 1000 * by.ttlSeconds);
+      const cached = readable(request, answer.timestamp);
       const read = cached === undefined ? 0 : Math.min(tokens, tokensOf(countedIn(cached)));
       const cost = unit * (read * by.read + (tokens - read) * by.write);
       bill.dollars[kind] += cost;
@@ -146,12 +147,18 @@ function usageOf({ usage }, tokens, read, { unit, ...by }) {
 
 /**
  * A cache that returns the beginning of a request that it has; undefined if there is none. A "prefix" cache has whatever an earlier
- * request begins with, too, a "breakpoint" cache whole earlier requests. Reading keeps an entry alive.
+ * request begins with, too, a "breakpoint" cache whole earlier requests. Reading keeps an entry alive; the host keeps the newest
+ * one alive at the times `warmedAt`.
  */
-function cacheOf(kind) {
+function cacheOf(kind, { ttlMs, warmedAt }) {
   let entries = [];
-  return (request, timeMs, ttlMs) => {
-    entries = entries.filter((entry) => !(timeMs - entry.timeMs > ttlMs));
+  const isAlive = (entry, timeMs) => !(timeMs - entry.timeMs > ttlMs);
+  const warm = (entry, timeMs) => {
+    if (timeMs > entry?.timeMs && isAlive(entry, timeMs)) entry.timeMs = timeMs;
+  };
+  return (request, timeMs) => {
+    for (const time of warmedAt) if (time <= timeMs) warm(entries.at(-1), time);
+    entries = entries.filter((entry) => isAlive(entry, timeMs));
     let [best, length] = [undefined, -1];
     for (const entry of entries) {
       const run = commonRun(request, entry.request);

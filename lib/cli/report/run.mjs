@@ -47,7 +47,7 @@ export async function explained(session, calls, setting) {
  */
 export async function runOf(session, { onCall, ...setting }) {
   const hook = hookOf(session, setting);
-  const log = new CallLog();
+  const log = new CallLog({ ttlSeconds: setting.prices.ttlSeconds, warmedAt: session.times.warmedAt });
   let [calls, row, plan] = [0];
   const policy = async (messages) => {
     const call = new Call();
