@@ -28,7 +28,7 @@ test(`${CALLS} calls leave at most ${GROWTH_MB} MB behind`, (t) => {
 });
 
 test("calls without a pause, of ever new content, hold no more outside the collected heap", (t) => {
-  // Content that stays held climbs by 100 MB here; up to 25 were seen on a loaded machine. The collected heap is as large
+  // Content that stays held climbs by 200 MB here; up to 56 were seen on a loaded machine. The collected heap is as large
   // as the collector likes, so it does not count.
   const { growth } = run(`
     import { createTransformContext } from "./index.js";
@@ -46,10 +46,10 @@ test("calls without a pause, of ever new content, hold no more outside the colle
     const upTo = (end) => Promise.all([agent(end), agent(end), agent(end), agent(end)]);
     await upTo(2000);
     const before = peak;
-    await upTo(4000);
+    await upTo(6000);
     console.log(JSON.stringify({ growth: (peak - before) / 1048576 }));`);
   t.diagnostic(`growth of the peak ${growth.toFixed(1)} MB`);
-  assert.ok(growth <= 48, `${growth} MB`);
+  assert.ok(growth <= 96, `${growth} MB`);
 });
 
 test("the facts of a message are freed with it, slots are used again, the content cache is bounded", (t) => {
