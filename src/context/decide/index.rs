@@ -6,12 +6,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::pieces::MessagePieces;
 use crate::context::facts::traits::Traits;
 use crate::context::facts::traits::identifiers::Identifier;
 use crate::context::facts::traits::lines::Line;
 use crate::context::facts::traits::target::{File, Target};
-use crate::context::request::account::Account;
 use crate::context::request::plan::Keep;
 use crate::context::weights::{
     EDITING_HALF_LIFE, Forgetting, NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, WRITTEN_UNIT,
@@ -66,6 +64,11 @@ impl CoverageIndex {
     #[must_use]
     pub fn calls(&self) -> u32 {
         self.calls
+    }
+
+    /// Number of pieces: ids are below it.
+    pub(super) fn len(&self) -> usize {
+        self.pieces.len()
     }
 
     /// Returns the ids of these names and lines, and adds new ones.
@@ -139,7 +142,7 @@ impl CoverageIndex {
     }
 
     /// Expected uses of a piece in the next `ahead` answers.
-    fn expected_uses(&self, id: u32, ahead: f64) -> f64 {
+    pub(super) fn expected_uses(&self, id: u32, ahead: f64) -> f64 {
         match self.pieces.get(id as usize) {
             None => 0.0,
             Some(piece) if piece.units > 0 => self.uses_of_line(piece, ahead),
@@ -182,69 +185,6 @@ impl CoverageIndex {
         for &id in ids {
             self.pieces.get_mut(id as usize).into_iter().for_each(&mut change);
         }
-    }
-}
-
-/// The visible copies of each piece, while a batch is worked out.
-#[derive(Clone, Debug)]
-pub struct View<'a> {
-    index: &'a CoverageIndex,
-    copies: Vec<u32>,
-    /// Answers ahead whose uses count.
-    ahead: f64,
-}
-
-impl<'a> View<'a> {
-    /// Nothing is visible. Uses count in the next `ahead` answers.
-    #[must_use]
-    pub fn new(index: &'a CoverageIndex, ahead: f64) -> Self {
-        Self { index, copies: vec![0; index.pieces.len()], ahead }
-    }
-
-    /// What `account` sends.
-    #[must_use]
-    pub fn of(index: &'a CoverageIndex, account: &Account, pieces: &[MessagePieces], ahead: f64) -> Self {
-        let mut view = Self::new(index, ahead);
-        for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(pieces.get(at))) {
-            view.show(&pieces.shown(row));
-        }
-        view
-    }
-
-    /// The index it looks at.
-    #[must_use]
-    pub fn index(&self) -> &'a CoverageIndex {
-        self.index
-    }
-
-    /// Adds a message that shows these.
-    pub fn show(&mut self, ids: &[u32]) {
-        for &id in ids {
-            self.copies.get_mut(id as usize).into_iter().for_each(|copies| *copies += 1);
-        }
-    }
-
-    /// Removes a message that showed these.
-    pub fn hide(&mut self, ids: &[u32]) {
-        for &id in ids {
-            let copies = self.copies.get_mut(id as usize).into_iter();
-            copies.for_each(|copies| *copies = copies.saturating_sub(1));
-        }
-    }
-
-    /// Expected uses lost if `gone` messages no longer show `id`: 0 while another one does.
-    #[must_use]
-    pub fn loss(&self, id: u32, gone: u32) -> f64 {
-        let is_last = self.copies.get(id as usize).is_some_and(|&copies| copies <= gone);
-        if is_last { self.index.expected_uses(id, self.ahead) } else { 0.0 }
-    }
-
-    /// Sum of the losses of `ids`. An id occurs once for each message that no longer shows it.
-    #[must_use]
-    pub fn loss_of_all(&self, mut ids: Vec<u32>) -> f64 {
-        ids.sort_unstable();
-        let runs = ids.chunk_by(|a, b| a == b);
-        runs.filter_map(|run| Some(self.loss(*run.first()?, run.len() as u32))).sum()
     }
 }
 

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::index::View;
 use super::pieces::MessagePieces;
+use super::view::View;
 use crate::context::facts::traits::lines::Layout;
 use crate::context::request::account::{Form, Row};
 use crate::context::request::plan::{Keep, KeptLines};

@@ -18,6 +18,7 @@ pub mod reports;
 mod rewrite;
 pub mod sticky;
 pub mod verdict;
+pub mod view;
 
 pub use conversation::Conversation;
 pub use lessons::Lessons;

@@ -2,7 +2,6 @@
 
 use super::cache_watch::CacheWatch;
 use super::calibration::{Calibration, Sent};
-use super::rewrite::Rewrite;
 use crate::context::facts::transcript::{Assistant, Body, Message, Transcript};
 use crate::context::request::account::Account;
 use crate::tokens::estimate::Size;
@@ -91,10 +90,10 @@ impl Reports {
         account.renew(transcript, &late);
     }
 
-    /// Goes on with a list that its host rewrote.
-    pub fn goes_on(&mut self, rewrite: &Rewrite) {
+    /// Goes on with a list that its host rewrote. `is_tail` says that only the tail of one request changed.
+    pub fn after_rewrite(&mut self, is_tail: bool) {
         (self.newest_input_ms, self.summary_ms, self.is_rewritten) = (None, None, true);
-        if !rewrite.is_tail {
+        if !is_tail {
             self.calibration.rewrite();
             self.watch.rewrite();
         }
@@ -116,16 +115,6 @@ mod tests {
     use crate::context::facts::measure::{Raw, RawRole, outline};
     use crate::context::facts::transcript::Usage;
     use crate::tokens::estimate::Size;
-
-    const REWRITTEN: Rewrite = Rewrite {
-        shared: Vec::new(),
-        shared_old_end: 0,
-        known_end: 0,
-        answer: None,
-        is_tail: false,
-        first_changed: None,
-        is_unrelated: false,
-    };
 
     fn message(role: RawRole<'_>, timestamp_ms: f64) -> Message {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })
@@ -159,7 +148,7 @@ mod tests {
         assert!(takes_in(&mut after_input(), 5_000.0, false), "at the same time");
         assert!(!takes_in(&mut after_input(), 4_999.0, true), "as after a restart");
         let mut rewritten = after_input();
-        rewritten.goes_on(&REWRITTEN);
+        rewritten.after_rewrite(false);
         rewritten.pass(&message(RawRole::User, 5_000.0));
         assert!(takes_in(&mut rewritten, 4_999.0, true), "it knows what it sent");
         assert!(takes_in(&mut Reports::new(true), 0.0, false), "no input at all");
@@ -176,7 +165,7 @@ mod tests {
         reports.pass(&message(RawRole::User, 9_000.0));
         assert!(reports.is_older_than_summary(Some(4_999.0)));
         assert!(!reports.is_older_than_summary(Some(5_000.0)) && !reports.is_older_than_summary(None));
-        reports.goes_on(&REWRITTEN);
+        reports.after_rewrite(false);
         assert!(!reports.is_older_than_summary(Some(1.0)));
     }
 }

@@ -16,7 +16,7 @@ use crate::context::request::validity::{strip_among, strip_unbound, strip_within
 
 /// A rewritten list beside the messages that a fold took in.
 #[derive(Debug)]
-pub struct Rewrite {
+pub(super) struct Rewrite {
     /// The shared prefix: the position in the old list of each new message. `None` for a renewed system message and for another
     /// version of the newest user message.
     pub shared: Vec<Option<usize>>,
@@ -117,7 +117,7 @@ impl Fold {
         // A host may go back to a list whose call was answered later.
         rewrite.answer = rewrite.answer.filter(|&at| lessons.is_answer_to(self.last_call(), transcript, at));
         let mut reports = self.reports.clone();
-        reports.goes_on(&rewrite);
+        reports.after_rewrite(rewrite.is_tail);
         let is_sticky = self.layers.is_none();
         // Where only the tail of one request changed, what a batch cut for its room stays cut.
         let newest_results = if rewrite.is_tail { 0 } else { self.limits.keep_recent_tool_results };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::context::decide::view::View;
 use crate::context::facts::traits::identifiers::Collector;
 use crate::context::facts::traits::lines;
 use crate::context::facts::traits::paths::Path;

@@ -3,8 +3,8 @@
 use super::ladder::{Ladder, Spared};
 use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
-use crate::context::decide::index::View;
 use crate::context::decide::verdict::Verdict;
+use crate::context::decide::view::View;
 use crate::context::facts::transcript::Message;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;

@@ -4,9 +4,9 @@
 //! One pass from the oldest message to the newest takes every step that loses less than the price for each token it saves. A
 //! step loses the expected later uses of what nothing else in view shows.
 
-use crate::context::decide::index::View;
 use crate::context::decide::line_cuts;
 use crate::context::decide::pieces::MessagePieces;
+use crate::context::decide::view::View;
 use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
 use crate::context::request::account::{Account, Form};
