@@ -82,6 +82,7 @@ pub(super) fn looks_like_file(word: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     is_path(word)
         && !word.contains("..")
+        && !name.contains('(')
         && extension.len() <= MAX_EXTENSION
         && extension.starts_with(|first: char| first.is_ascii_alphabetic())
         && extension.chars().all(char::is_alphanumeric)

@@ -123,7 +123,8 @@ impl Reader {
             }
             Operands::Patch => {
                 let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
-                texts.flat_map(|text| patch::changed(text, folder)).collect()
+                // Codex takes a patch as it stands, also where a shell would put values.
+                texts.flat_map(|text| patch::changed(&text.replace(UNKNOWN, ""), folder)).collect()
             }
             Operands::Script => {
                 let inline = words.iter().position(|word| program.texts.has(word));
@@ -207,8 +208,7 @@ impl<'a> Operation<'a> {
                     Operands::Named if looks_like_file(word) => of.named.push(word),
                     _ => {}
                 }
-                // A word in brackets is PowerShell's `(Get-Content a.rs)[9..39]`.
-                if skip > 0 || word.starts_with('[') && word.ends_with(']') {
+                if skip > 0 || is_slice(word) {
                     skip = skip.saturating_sub(1);
                     of.asked.push(word);
                 } else {
@@ -223,6 +223,14 @@ impl<'a> Operation<'a> {
         of.is_printed = prints || is_in_files;
         of
     }
+}
+
+/// PowerShell's `[9..39]` behind `(Get-Content a.rs)`, also with a method behind it. `[id].tsx` is a file.
+fn is_slice(word: &str) -> bool {
+    let inside = word.strip_prefix('[');
+    inside.is_some_and(|inside| {
+        inside.is_empty() || inside.starts_with(['-', UNKNOWN]) || inside.starts_with(is_of_number)
+    })
 }
 
 fn is_of_number(character: char) -> bool {

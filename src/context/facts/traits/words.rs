@@ -4,6 +4,9 @@
 /// Stands in a word before a variable or a substitution, for which the shell puts its value.
 pub(super) const UNKNOWN: char = '\0';
 
+/// Substitutions inside substitutions that are read.
+const MAX_DEPTH: usize = 8;
+
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
@@ -25,21 +28,33 @@ impl Command {
 
 /// The first `most` commands of a script.
 pub(super) fn commands(script: &str, most: usize) -> Vec<Command> {
-    let (command, done, delimiters) = (Command::default(), Vec::new(), Vec::new());
-    let mut splitter = Splitter { rest: script, done, command, delimiters };
+    let mut splitter = Splitter { rest: script, ..Splitter::default() };
     while splitter.done.len() < most && splitter.step() {}
     splitter.end_command(false);
     splitter.done.truncate(most);
     splitter.done
 }
 
+#[derive(Default)]
 struct Splitter<'a> {
     rest: &'a str,
     done: Vec<Command>,
     command: Command,
-    /// Ends of here-documents that open after this line, each with the number of its command, and true if tabs before lines are
-    /// left out.
-    delimiters: Vec<(usize, String, bool)>,
+    /// Ends of the here-documents that open after this line.
+    delimiters: Vec<Delimiter>,
+    /// Substitutions around this script.
+    depth: usize,
+}
+
+/// The end of a here-document.
+struct Delimiter {
+    /// The number of its command.
+    command: usize,
+    word: String,
+    /// True if tabs before lines are left out.
+    has_tabs: bool,
+    /// True if the shell puts values for variables and substitutions into the text.
+    is_expanded: bool,
 }
 
 /// Characters between words. Parentheses are as good as spaces: what they hold is read like the rest.
@@ -117,6 +132,10 @@ impl<'a> Splitter<'a> {
         self.skip(quote);
         word.extend((quote == '`').then_some(UNKNOWN));
         while let Some(character) = self.rest.chars().next() {
+            if quote == '"' && self.rest.starts_with("$(") {
+                self.substitution(word);
+                continue;
+            }
             self.skip(character);
             let escaped = self.rest.chars().next().filter(|_| quote == '"' && character == '\\');
             match escaped {
@@ -148,17 +167,29 @@ impl<'a> Splitter<'a> {
         self.command.body = Some(text);
     }
 
-    /// `$(…)` stays a part of its word.
+    /// `$(…)` stays a part of its word. `$(cat <<EOF …)` is the text of its here-document.
     fn substitution(&mut self, word: &mut String) {
+        let whole = self.rest;
+        self.skip('$');
+        let mut inside = Self { rest: self.rest, depth: self.depth + 1, ..Self::default() };
         let mut depth = 0;
-        let end = self.rest.char_indices().skip(1).find(|(_, character)| {
-            depth += i32::from(*character == '(') - i32::from(*character == ')');
-            depth == 0
-        });
-        let (part, rest) = self.rest.split_at(end.map_or(self.rest.len(), |(at, _)| at + 1));
-        word.push(UNKNOWN);
-        word.push_str(part);
-        self.rest = rest;
+        while inside.depth <= MAX_DEPTH {
+            depth += i32::from(inside.rest.starts_with('(')) - i32::from(inside.rest.starts_with(')'));
+            if !inside.step() || depth == 0 {
+                break;
+            }
+        }
+        self.rest = if depth == 0 { inside.rest } else { "" };
+        inside.end_command(false);
+        match &inside.done[..] {
+            [Command { words, body: Some(text), target: None, .. }] if words[..] == ["cat"] => {
+                word.push_str(text.trim_end_matches('\n'));
+            }
+            _ => {
+                word.push(UNKNOWN);
+                word.extend(whole.strip_suffix(self.rest));
+            }
+        }
     }
 
     /// `>`: the file that output goes to, unless it is a descriptor or the place of errors.
@@ -181,15 +212,20 @@ impl<'a> Splitter<'a> {
         let is_string = self.skip('<');
         let has_tabs = !is_string && self.skip('-');
         self.rest = self.rest.trim_start_matches(BLANKS);
+        let written = self.rest;
         match self.word() {
             word if word.is_empty() => {}
             word if is_string => self.command.body = Some(word),
-            word => self.delimiters.push((self.done.len(), word, has_tabs)),
+            word => {
+                // A delimiter in quotes stands without them in `word`.
+                let is_expanded = written.strip_suffix(self.rest) == Some(&word);
+                self.delimiters.push(Delimiter { command: self.done.len(), word, has_tabs, is_expanded });
+            }
         }
     }
 
     fn end_command(&mut self, pipes: bool) {
-        let has_document = self.delimiters.iter().any(|(at, ..)| *at == self.done.len());
+        let has_document = self.delimiters.iter().any(|end| end.command == self.done.len());
         let command = std::mem::take(&mut self.command);
         if !command.is_empty() || has_document {
             self.done.push(command);
@@ -198,18 +234,21 @@ impl<'a> Splitter<'a> {
     }
 
     fn here_documents(&mut self) {
-        for (at, delimiter, has_tabs) in std::mem::take(&mut self.delimiters) {
+        for end in std::mem::take(&mut self.delimiters) {
             let mut body = String::new();
             while !self.rest.is_empty() {
                 let line = self.line();
-                let bare = if has_tabs { line.trim_start_matches('\t') } else { line };
-                if bare.trim_end_matches('\r') == delimiter {
+                let bare = if end.has_tabs { line.trim_start_matches('\t') } else { line };
+                if bare.trim_end_matches('\r') == end.word {
                     break;
                 }
                 body.push_str(bare);
                 body.push('\n');
             }
-            if let Some(command) = self.done.get_mut(at) {
+            if end.is_expanded {
+                body = body.replace('$', "\0$").replace('`', "\0`");
+            }
+            if let Some(command) = self.done.get_mut(end.command) {
                 command.body = Some(body);
             }
         }

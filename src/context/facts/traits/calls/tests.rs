@@ -77,6 +77,8 @@ powershell | {"command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 3
 read | {"path": "src/a.rs:10-40"}
 exec | {"input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));"}
 powershell | {"command": "(Get-Content -Path 'src\\a.rs')[9..39]"}
+powershell | {"command": "(Get-Content src\\a.rs)[-10..-1].Trim()"}
+powershell | {"command": "(Get-Content src\\a.rs)[$from..10].Trim()"}
 bash | {"command": "tail -20 src/a.rs"}
 bash | {"command": "cat src/a.rs 2>&1 | head -n 10"}
 "#;
@@ -162,6 +164,10 @@ bash | {"command": "cat $FILE *.rs \"$PWD/a.rs\" `ls` $(ls) a?.rs"}
 powershell | {"command": "$x = \"a.rs\"; Get-Content $x"}
 bash | {"command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs"}
 bash | {"command": "node <<'EOF'\ncat a.rs\nEOF"}
+bash | {"command": "python3 - <<PY\nprint(open('$HOME/a.rs').read(), open('`pwd`/a.rs').read())\nPY"}
+bash | {"command": "bash <<EOF\ncat \\$FILE\nEOF"}
+bash | {"command": "git log 'f(x).y'"}
+bash | {"command": "git commit -m \"$(cat <<'EOF'\nSay \"; cat a.rs; \" :)\nEOF\n)\""}
 shell | {"command": ["make", "cat", "a.rs"]}
 shell | {"command": 7}
 read | {"path": {"path": 7}}
@@ -207,11 +213,26 @@ fn a_path_with_signs_is_one_in_every_form() {
         for (tool, arguments) in [
             ("Read", json!({ "file_path": path })),
             ("bash", json!({ "command": format!("cat '{path}'") })),
+            ("bash", json!({ "command": format!("git diff '{path}'") })),
             ("shell", json!({ "command": ["cat", path] })),
             ("powershell", json!({ "command": format!("Get-Content -LiteralPath '{path}'") })),
             ("bash", json!({ "command": format!("python <<'PY'\nprint(open('{path}').read())\nPY") })),
         ] {
             let target = Target::of(&utf16(tool), &utf16(&arguments.to_string()), &mut Vec::new());
+            assert_eq!(&*target.files, std::slice::from_ref(&wanted), "{arguments}");
+        }
+        let line = "say(`$id`) // 1) \"new\"";
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch");
+        let wanted = File { change: Some(Change::of(&[], &[line])), ..wanted };
+        for command in [
+            format!("apply_patch <<'EOF'\n{patch}\nEOF"),
+            format!("apply_patch <<EOF\n{patch}\nEOF"),
+            format!("apply_patch \"$(cat <<'EOF'\n{patch}\nEOF\n)\" && make"),
+            format!("cat > '{path}' <<'EOF'\n{line}\nEOF"),
+            format!("echo \"$(cat <<'EOF'\n{line}\nEOF\n)\" > '{path}'"),
+        ] {
+            let arguments = json!({ "command": command }).to_string();
+            let target = Target::of(&utf16("bash"), &utf16(&arguments), &mut Vec::new());
             assert_eq!(&*target.files, std::slice::from_ref(&wanted), "{arguments}");
         }
     }
