@@ -20,6 +20,7 @@ const CASES = [
   ["unanswered-call", spelled("u :a u"), 1, [0, 2]],
   ["unanswered-call", [user(), answer([thinking(), said, call("a")]), user()], 1, [0, 2]],
   ["unanswered-call", [user(), answer([said, call("a"), call("b")]), result("b")], 1, [0, { 1: [0, 2] }, 2]],
+  ["unanswered-call", [user(), answer([said, call("a\ud800")]), user()], 1, [0, 2]],
   ["starts-with-reply", spelled(":a =a u"), 0, [2]],
   ["empty-message", [user(), answer([]), user()], 1, [0, 2]],
   ["empty-message", [user(), user(" \n")], 1, [0]],

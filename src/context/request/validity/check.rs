@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Family, Rule};
 use crate::context::facts::measure::{Part, Raw, RawRole, outline};
 use crate::context::facts::transcript::{Assistant, Body, Link, Transcript};
-use crate::text::{has_lone_surrogate, is_blank, utf16};
+use crate::text::{has_lone_surrogate, is_blank};
 
 /// Models that bind a signature to the first call of each step.
 const SIGNED_CALL_MODELS: &str = "gemini-3";
@@ -139,7 +139,10 @@ impl<'a> Conversation<'a> {
                 && index >= turn
                 && assistant.source.model.contains(SIGNED_CALL_MODELS);
             let unanswered = self.unanswered(index, assistant);
-            let is_lost = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if unanswered.contains(*id));
+            let is_lost = |part: &Part<'_>| match part {
+                Part::Call { id, .. } => unanswered.contains(&*String::from_utf16_lossy(id)),
+                _ => false,
+            };
             let is_all = raw.parts.iter().all(|part| is_lost(part) || is_blank_text(part));
             let lost = Loss::unless_thinking(&raw.parts, positions(&raw.parts, is_lost));
             for (is_broken, rule, loss) in [
@@ -154,11 +157,11 @@ impl<'a> Conversation<'a> {
     }
 
     /// Ids of the unanswered calls of the message at `index`.
-    fn unanswered(&self, index: usize, assistant: &Assistant) -> HashSet<Vec<u16>> {
+    fn unanswered(&self, index: usize, assistant: &'a Assistant) -> HashSet<&'a str> {
         let results = self.transcript.group(index).skip(1);
         let answered: HashSet<usize> = results.map(|result| self.transcript.call_position(result)).collect();
         let calls = assistant.call_ids.iter().enumerate();
-        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| utf16(id)).collect()
+        calls.filter(|(position, _)| !answered.contains(position)).map(|(_, id)| &**id).collect()
     }
 
     /// Finds results without calls. An orphan is a duplicate if another result answers its call.
