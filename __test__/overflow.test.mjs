@@ -79,8 +79,10 @@ test("parallel results share the room, and the short one stays", async () => {
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {
   for (let seed = 0; seed < 100; seed += 1) {
     const messages = conversation(seed, { length: 30 });
-    const least = await transformed(messages, { contextWindow: 1, reserveTokens: 0, schedule: "everyCall" });
-    const [{ floorTokens }] = least.overflows;
+    const tight = { contextWindow: [1, 1e-300, 1.5][seed % 3], reserveTokens: 0, schedule: "everyCall" };
+    const least = await transformed(messages, tight);
+    const [{ floorTokens, contextWindow }] = least.overflows;
+    assert.equal(contextWindow, tight.contextWindow);
     const room = { contextWindow: floorTokens + 1, reserveTokens: 0, schedule: "everyCall" };
     const { sent, overflows } = await transformed(messages, room);
     assert.deepEqual(overflows, []);

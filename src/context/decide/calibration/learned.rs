@@ -33,7 +33,8 @@ impl Learned {
     /// Takes in a refusal of a request of `tokens`; returns the most tokens of the next one.
     pub(super) fn refuse(&mut self, refusal: Refusal, sent: Size, tokens: f64) -> f64 {
         let output = refusal.output.unwrap_or(0.0);
-        let named = refusal.limit_for(tokens).map(|limit| LearnedWindow { tokens: limit, output });
+        let limit = refusal.limit_for(tokens);
+        let named = limit.map(|limit| LearnedWindow { tokens: limit.round(), output });
         // A limit that the request obeys is not what it was refused for.
         if let Some(window) = named.filter(|window| (1.0..tokens).contains(&window.room())) {
             *self = Self { window: Some(window), refused: None, accepted: 0.0 };
