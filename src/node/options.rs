@@ -54,7 +54,7 @@ struct CacheTerms {
 
 impl Options {
     pub(super) fn read(json: &str) -> Result<Self> {
-        let mut options: Self = read(json)?;
+        let mut options: Self = read("options", json)?;
         options.rules.counting = Counting::Exact(tokenizer(options.encoding)?);
         Ok(options)
     }
@@ -62,7 +62,7 @@ impl Options {
 
 impl CallTerms {
     pub(super) fn read(json: &str) -> Result<Self> {
-        read(json)
+        read("terms of the call", json)
     }
 
     /// The settings of the hook with those of this call.
@@ -79,9 +79,9 @@ impl CallTerms {
     }
 }
 
-fn read<T: DeserializeOwned>(json: &str) -> Result<T> {
+fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T> {
     // The error names the place alone: the text there may be the user's.
     serde_json::from_str(json).map_err(|error| {
-        Failure::invalid(format!("the options are not understood at column {}", error.column()))
+        Failure::invalid(format!("the {what} are not understood at column {}", error.column()))
     })
 }
