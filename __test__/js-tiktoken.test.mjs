@@ -237,5 +237,12 @@ test("special-token text is text to getEncoding of the package itself", () => {
 
 test("unknown tokens: js-tiktoken leaves them out, here they are an error", () => {
   assert.equal(theirEncodings.cl100k_base.decode([15339, 100_256]), "hello");
-  assert.throws(() => ours.getEncoding("cl100k_base").decode([15339, 100_256]), /token 100256 at position 1/);
+  const gaps = { cl100k_base: 100_256, p50k_base: 50_281 };
+  for (const [name, gap] of Object.entries(gaps)) {
+    const ids = `whose ids are 0 to ${gap - 1} and those of its special tokens`;
+    assert.throws(
+      () => ours.getEncoding(name).decode([262, gap]),
+      new RegExp(`token ${gap} at position 1 is not in ${name}, ${ids}`),
+    );
+  }
 });

@@ -68,3 +68,26 @@ pub(super) fn facts_of(raw: &Raw<'_>, rules: &Rules, rules_hash: u64) -> Arc<Mes
         facts
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::facts::measure::{Part, RawRole};
+
+    #[test]
+    fn remembers_the_newest_and_frees_what_it_lets_go() {
+        let text: Vec<u16> = "a line of output that is long enough\n".repeat(40).encode_utf16().collect();
+        let rules = Rules::default();
+        let read = |fingerprint| {
+            let role = RawRole::ToolResult { call_id: &[], tool_name: &[], marker: None };
+            let parts = vec![Part::Text(&text)];
+            facts_of(&Raw { fingerprint, ..Raw::new(role, parts) }, &rules, 0)
+        };
+        let all: Vec<_> = (0..40_000).map(|fingerprint| Arc::downgrade(&read(fingerprint))).collect();
+        let cache = CACHE.lock();
+        assert!(cache.newest.len() > 500, "it does remember");
+        let held = all.iter().filter(|facts| facts.upgrade().is_some()).count();
+        assert!(held <= cache.newest.len(), "{held} held: what it lets go is freed");
+        assert!(cache.facts.len() <= 2 * (cache.newest.len() + SWEPT_FROM), "entries of freed facts go");
+    }
+}

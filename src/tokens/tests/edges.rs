@@ -1,4 +1,4 @@
-//! Counting and encoding at their edges: ends of remembered spans, long pieces and unknown tokens.
+//! Counting and encoding at their edges: ends of remembered spans, and long pieces.
 
 #![expect(
     clippy::indexing_slicing,
@@ -26,6 +26,26 @@ fn tokens_beyond_ascii_count_and_encode_side_by_side() {
                 assert_eq!(tokenizer.count(&text), wanted.len(), "{tokenizer:?}, {sight}: {text:?}");
                 assert_eq!(tokenizer.encode(&text), wanted, "{tokenizer:?}, {sight}: {text:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn short_strings_at_block_edges_and_runs_encode_as_tiktoken_encodes_them() {
+    /// One of each kind of ASCII byte, and of the letters contractions are made of.
+    const KINDS: [char; 11] = ['a', 's', 'L', 'l', ' ', '\n', '\t', '!', '\'', '1', '/'];
+    for (tokenizer, oracle) in vocabularies() {
+        let edges = (0..KINDS.len().pow(3)).flat_map(|number| {
+            let edge: String =
+                (0..3).map(|digit| KINDS[number / KINDS.len().pow(digit) % KINDS.len()]).collect();
+            [0, 61, 62, 63].map(|before| format!("{}{edge}?z", &"word, ".repeat(11)[..before]))
+        });
+        let runs = ["-", "=", " ", "a", "\t", "中"].into_iter();
+        let runs = runs.flat_map(|unit| (0..700).step_by(7).map(|len| unit.repeat(len)));
+        for text in edges.chain(runs) {
+            let wanted = oracle.encode_ordinary(&text);
+            assert_eq!(tokenizer.encode(&text), wanted, "{tokenizer:?}: {text:?}");
+            assert_eq!(tokenizer.count(&text), wanted.len(), "{tokenizer:?}: {text:?}");
         }
     }
 }
