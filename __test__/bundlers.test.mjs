@@ -10,6 +10,7 @@ import { before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { pack } from "../release/pack.mjs";
+import { ROOT } from "../release/platforms.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const APP = `
@@ -140,7 +141,7 @@ const esbuild = (entry, file, ...more) =>
     ...more,
   ]);
 
-async function webpack(entry, folderName, externals) {
+async function webpack(entry, folderName, externals, more = {}) {
   const compiler = load(installed("webpack"))({
     mode: "production",
     target: "node",
@@ -149,6 +150,7 @@ async function webpack(entry, folderName, externals) {
     output: { path: join(app, folderName), filename: "main.cjs" },
     externals,
     externalsType: "commonjs",
+    ...more,
   });
   const { compilation } = await promisify(compiler.run.bind(compiler))();
   assert.deepEqual([...compilation.errors, ...compilation.warnings], []);
@@ -239,6 +241,24 @@ test("bun: bundled, compiled into one program, and run as it stands", async (t) 
   await assertWorks("main.mjs", { runtime: binary });
 });
 
+test("a native file built from source goes along with esbuild's and Bun's bundle", async () => {
+  const built = join(folder, "built");
+  const home = join(built, "node_modules/pi-strata");
+  cpSync(join(app, "node_modules/pi-strata"), home, { recursive: true });
+  cpSync(join(app, "main.mjs"), join(built, "main.mjs"));
+  for (const file of readdirSync(ROOT).filter((name) => name.endsWith(".node")))
+    cpSync(join(ROOT, file), join(home, file));
+  await esbuild("../built/main", "esbuild-built/main.cjs");
+  const binary = installed(".bin/bun");
+  await run(binary, ["build", "../built/main.mjs", "--target=node", "--outdir=bun-built"]);
+  await run(binary, ["build", "../built/main.mjs", "--compile", "--outfile=bun-built-program/app"]);
+  // A bundle may hold the path of the sources.
+  rmSync(built, { recursive: true });
+  await assertWorks("esbuild-built/main.cjs", { isWhole: true });
+  await assertWorks("bun-built/main.js", { isWhole: true });
+  await assertWorks("bun-built-program/app", { isWhole: true, runtime: null });
+});
+
 test("webpack and Rollup: the package stays outside", async () => {
   await webpack("main", "webpack", OURS);
   await assertWorks("webpack/main.cjs");
@@ -257,6 +277,11 @@ test("Rollup: an ES module with all of it passes everything through, and says so
   const file = join(folder, "rollup-alone", "main.mjs");
   await rollup("main", file, { plugins });
   await assertPassesThrough(file);
+});
+
+test("webpack: the JavaScript of the package in a bundle whose __dirname is relative", async () => {
+  await webpack("main", "webpack-relative", [/\.node$|^pi-strata-/], { node: { __dirname: true } });
+  await assertWorks("webpack-relative/main.cjs");
 });
 
 test("vite: a server build needs no line, as it leaves packages outside", async () => {

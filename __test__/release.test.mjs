@@ -123,7 +123,8 @@ test("the loader knows every platform package", () => {
       .toSorted(),
   );
   // Written out, so that bundlers follow them.
-  for (const { name } of platforms()) assert.ok(text.includes(`require("${name}")`), name);
+  for (const { name, file } of platforms())
+    for (const request of [name, `../../${file}`]) assert.ok(text.includes(`require("${request}")`), request);
 });
 
 test("one version everywhere, and the changelog has a dated section for it", () => {

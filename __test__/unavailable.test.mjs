@@ -84,6 +84,25 @@ describe("the packed package", () => {
     rmSync(native);
   });
 
+  test("works where one file was cut short and another is whole", () => {
+    const key = nativeName().split(".")[1];
+    const home = path.join(folder, "node_modules", `pi-strata-${key}`);
+    const packaged = path.join(home, nativeName());
+    mkdirSync(home);
+    writeFileSync(path.join(home, "package.json"), JSON.stringify({ main: nativeName() }));
+    for (const [cut, whole] of [
+      [native, packaged],
+      [packaged, native],
+    ]) {
+      copyFileSync(path.join(ROOT, nativeName()), whole);
+      writeFileSync(cut, readFileSync(whole).subarray(0, 4096));
+      const { count, status } = probe();
+      assert.deepEqual([count, status.native], [2, true], status.error);
+    }
+    rmSync(home, { recursive: true });
+    rmSync(native);
+  });
+
   /** What was done to the file; what the status then says went wrong; what it advises. */
   const broken = {
     missing: [() => {}, /^Cannot find module '/, /npm left pi-strata-\S+ out.*npm install pi-strata-\S+@\d/s],

@@ -21,11 +21,21 @@ const SUPPORTED = [
   "win32-arm64-msvc",
 ];
 
-/** Loads a file for a platform, by default the one that a bundler has put in place of its package. Adds an error to `missed`. */
-function load(key, file, missed) {
+/** Loads the file that a bundler put in place of one built from source, or of the platform package. Adds an error to `missed`. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table that bundlers must be able to read
+function loadBundled(key, isBuilt, missed) {
   try {
-    for (const found of filesFor(key)) refuseCutFile(key, found);
-    if (file !== undefined) return requireHere(file);
+    if (isBuilt) {
+      if (key === "linux-x64-gnu") return require("../../pi-strata.linux-x64-gnu.node");
+      if (key === "linux-arm64-gnu") return require("../../pi-strata.linux-arm64-gnu.node");
+      if (key === "linux-x64-musl") return require("../../pi-strata.linux-x64-musl.node");
+      if (key === "linux-arm64-musl") return require("../../pi-strata.linux-arm64-musl.node");
+      if (key === "darwin-universal") return require("../../pi-strata.darwin-universal.node");
+      if (key === "darwin-x64") return require("../../pi-strata.darwin-x64.node");
+      if (key === "darwin-arm64") return require("../../pi-strata.darwin-arm64.node");
+      if (key === "win32-x64-msvc") return require("../../pi-strata.win32-x64-msvc.node");
+      if (key === "win32-arm64-msvc") return require("../../pi-strata.win32-arm64-msvc.node");
+    }
     if (key === "linux-x64-gnu") return require("pi-strata-linux-x64-gnu");
     if (key === "linux-arm64-gnu") return require("pi-strata-linux-arm64-gnu");
     if (key === "linux-x64-musl") return require("pi-strata-linux-x64-musl");
@@ -43,14 +53,20 @@ function load(key, file, missed) {
 }
 
 /**
- * Throws if a file is shorter than the package says. A Linux library that is cut short (a download that broke off, a full disk) does
- * load: the first missing page kills the process. Other systems refuse such a file themselves.
+ * Loads a file, unless it is shorter than the package says. Adds an error to `missed`. A Linux library that is cut short (a download
+ * that broke off, a full disk) does load: the first missing page kills the process. Other systems refuse such a file themselves.
  */
-function refuseCutFile(key, file) {
-  const bytes = require("../../package.json").nativeBytes?.[key];
-  const found = fs.statSync(file);
-  if (process.platform === "linux" && found.isFile() && found.size < bytes)
-    throw new Error(`${file} is incomplete: it must be installed anew`);
+function loadFile(key, file, missed) {
+  try {
+    const bytes = require("../../package.json").nativeBytes?.[key];
+    const found = fs.statSync(file);
+    if (process.platform === "linux" && found.isFile() && found.size < bytes)
+      throw new Error(`${file} is incomplete: it must be installed anew`);
+    return requireHere(file);
+  } catch (error) {
+    missed.push({ key, error });
+    return undefined;
+  }
 }
 
 /** Returns the native functions. Throws the error that says most about why there are none. */
@@ -59,10 +75,15 @@ function loadAddon() {
   if (chosen) return requireHere(chosen);
   const missed = [];
   for (const key of here.platformKeys()) {
-    for (const file of [...filesFor(key), undefined]) {
-      const addon = load(key, file, missed);
+    const files = filesFor(key);
+    for (const file of files) {
+      const addon = loadFile(key, file, missed);
       if (addon !== undefined) return addon;
     }
+    // A file that was found and refused must not be loaded after all.
+    if (files.length > 0) continue;
+    const addon = loadBundled(key, true, missed) ?? loadBundled(key, false, missed);
+    if (addon !== undefined) return addon;
   }
   const wanted = wantedKey();
   // An error of a file that is there says more than a missing file.

@@ -6,9 +6,10 @@ const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
 const path = process.getBuiltinModule?.("node:path") ?? require("node:path");
 const { createRequire } = process.getBuiltinModule?.("node:module") ?? require("node:module");
 
-/** The folder of this file, or of the bundle that it is in. */
-const HERE =
-  typeof __dirname === "undefined" ? path.dirname(path.resolve(process.argv[1] ?? ".")) : __dirname;
+/** The folder of this file, or of the bundle that it is in. webpack may write `__dirname` relative. */
+const HERE = path.resolve(
+  typeof __dirname === "undefined" ? path.dirname(process.argv[1] ?? ".") : __dirname,
+);
 
 /** Returns the keys of the packages that may fit this machine, in the order of the tries. */
 function platformKeys() {
