@@ -27,14 +27,8 @@ const ENUMS: [(&str, &str); 10] = [
     ("rules", "Rule"),
 ];
 /// Tables of options by what stands before the names of their constants.
-const OPTIONS: [(&str, &str); 6] = [
-    ("hookOptions", ""),
-    ("economies", "ECONOMY_"),
-    ("cacheOptions", "CACHE_"),
-    ("guardOptions", ""),
-    ("recallOptions", ""),
-    ("constants", ""),
-];
+const OPTIONS: [(&str, &str); 4] =
+    [("hookOptions", ""), ("economies", "ECONOMY_"), ("cacheOptions", "CACHE_"), ("constants", "")];
 
 fn main() {
     #[cfg(feature = "node")]

@@ -6,7 +6,7 @@ import contract from "../lib/contract.js";
 /** Largest share of the prompt that a batch may leave to be worth a cold cache. */
 const MAX_LEFT_SHARE = 0.95;
 /** Default life in seconds of a cache that nobody refreshes. */
-const TTL_SECONDS = contract.constants.cacheTtlSeconds.default;
+const TTL_SECONDS = contract.cacheTtlSeconds;
 
 /**
  * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh, the

@@ -2,7 +2,7 @@
 // and saved. It is computed from the usage that the calls report and from the rows that say what was sent.
 "use strict";
 
-const { constants, verdicts } = require("../contract.js");
+const { cacheTtlSeconds, verdicts } = require("../contract.js");
 const { HOUR_SECONDS, Prices, billedOf, countsOf, familyOf, sumOf } = require("./prices.js");
 
 /** Smallest number of unread tokens that counts as a miss: caches work in blocks, and providers have a least size. */
@@ -10,7 +10,7 @@ const MIN_MISSED_TOKENS = 1024;
 /** Smallest share of the readable tokens that counts as a miss. */
 const MIN_MISSED_SHARE = 0.05;
 /** Seconds after which an unused entry may have expired, whatever its provider promises. */
-const LEAST_LIFE = constants.cacheTtlSeconds.default;
+const LEAST_LIFE = cacheTtlSeconds;
 /** A call that read at least this share of the last prompt proves that the entry lived until then. */
 const READ_SHARE = 0.5;
 /** Error of an estimate, in tokens and as a share, above which the prompt held something else than the messages. */

@@ -2,7 +2,7 @@
 // token has no price, only a weight relative to input, by the family of its model.
 "use strict";
 
-const { cacheFamilies, cacheOptions, constants } = require("../contract.js");
+const { cacheFamilies, cacheOptions, cacheTtlSeconds } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
@@ -32,7 +32,7 @@ function familyOf(model) {
   const families = Object.entries(cacheFamilies);
   const familyIn = (text) => families.find(([family]) => text.includes(family))?.[1];
   const known = familyIn(name.slice(name.lastIndexOf("/") + 1)) ?? familyIn(name) ?? NO_FAMILY;
-  const { read, write, ttlSeconds = constants.cacheTtlSeconds.default } = known;
+  const { read, write, ttlSeconds = cacheTtlSeconds } = known;
   return { input: 1, cacheRead: read, cacheWrite: write, output: OUTPUT_SHARE, ttlSeconds };
 }
 
