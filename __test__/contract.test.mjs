@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url);
 const contract = require("../contract.json");
 const { native } = require("../lib/native/native.js");
 const { Batch } = require("../lib/hook/snapshot.js");
-const { checkHookOptions } = require("../lib/hook/options.js");
+const { checkHookOptions, nativeOptions } = require("../lib/hook/options.js");
 
 test("the hook's defaults and the exported constants are the table's", () => {
   const options = checkHookOptions("test", {});
@@ -33,6 +33,38 @@ test("index.d.ts declares every option of the table, and no other", () => {
   const isOptions = ({ name }) => name?.text === "TransformContextOptions";
   const declared = source.statements.find(isOptions).members.map(({ name }) => name.text);
   assert.deepEqual(declared.toSorted(), Object.keys(contract.hookOptions).toSorted());
+});
+
+test("the numbers of a report cross in the order in which read.rs reads them", () => {
+  const cost = { input: 5, cacheRead: 6, cacheWrite: 7 };
+  const usage = { input: 1, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, cost };
+  for (const [errorMessage, ...refused] of [
+    [
+      "400 input length and `max_tokens` exceed context limit: 8000 + 1000 > 8192",
+      8000,
+      8192,
+      1000,
+      Number.NaN,
+    ],
+    ["400 max_tokens must be at least 1, got -300", 0, Number.NaN, Number.NaN, 300],
+  ]) {
+    const rows = new Batch();
+    rows.add({ role: "assistant", content: [], usage, stopReason: "error", errorMessage });
+    assert.deepEqual([...rows.numbers.slice(5, -1)], [1, 2, 3, 4, 5, 6, 7, ...refused]);
+  }
+});
+
+test("settings that cannot be read are refused by their name", async () => {
+  const { Conversation } = native();
+  const refused = (what) => ({
+    code: "ERR_INVALID_INPUT",
+    message: new RegExp(`the ${what} are not understood`),
+  });
+  assert.throws(() => new Conversation("{", undefined), refused("options"));
+  const settings = nativeOptions(checkHookOptions("test", {}), undefined, "en");
+  const conversation = new Conversation(settings, undefined);
+  const plan = async () => await conversation.plan(0, new Int32Array(), new Batch(), "{}");
+  await assert.rejects(plan, refused("terms of the call"));
 });
 
 test("a number that stands for nothing is refused, never taken for something else", () => {

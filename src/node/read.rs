@@ -252,3 +252,42 @@ impl<'a> Cursor<'a> {
 fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row as `contract.test.mjs` has it from `lib/hook/snapshot.js`.
+    #[test]
+    fn reads_a_report_in_the_order_in_which_it_is_written() {
+        let rows = |reported: [f64; 11]| {
+            let role = Role::Assistant as usize as f64;
+            let numbers = [&[0.0, role, SENT as f64, 1.0, 0.0][..], &reported, &[0.0]].concat();
+            Batch { numbers, units: Vec::new(), ends: vec![0; 3] }
+        };
+        let batch = rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8000.0, 8192.0, 1000.0, 300.0]);
+        let other = rows([0.0; 11]);
+        let read = |batch: &Batch| {
+            let Ok([raw]) = <[Raw<'_>; 1]>::try_from(batch.messages().ok()?) else { return None };
+            let RawRole::Assistant { usage, .. } = raw.role else { return None };
+            Some((usage, raw.identity, raw.fingerprint))
+        };
+        let (usage, identity, fingerprint) = read(&batch).expect("is an answer");
+        let refused =
+            Refusal { prompt: Some(8000.0), limit: Some(8192.0), output: Some(1000.0), excess: Some(300.0) };
+        let wanted = Usage {
+            input: Some(1.0),
+            cache_read: Some(2.0),
+            cache_write: Some(3.0),
+            cache_write_1h: Some(4.0),
+            cost_input: Some(5.0),
+            cost_cache_read: Some(6.0),
+            cost_cache_write: Some(7.0),
+            refused: Some(refused),
+        };
+        assert_eq!(usage, wanted);
+        let (_, other_identity, other_fingerprint) = read(&other).expect("is an answer");
+        assert_eq!(identity, other_identity, "no number of a report is part of the message");
+        assert_ne!(fingerprint, other_fingerprint);
+    }
+}
