@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::forms::TABLE;
 use super::paths::Path;
-use super::target::{File, Target};
+use super::target::{File, State, Target};
 
 /// Names that a host adds to the table's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -17,15 +17,6 @@ pub struct KeepRules {
     pub files: Vec<Box<str>>,
     /// Tools whose newest call and result are a state.
     pub tools: Vec<Box<str>>,
-}
-
-/// A state that a call reads or writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
-    /// Equal for states of one thing.
-    pub key: u64,
-    /// The file or tool.
-    pub name: Box<str>,
 }
 
 impl KeepRules {

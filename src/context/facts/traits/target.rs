@@ -4,7 +4,6 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::forms::Form;
-use super::keep::State;
 use super::lines::{self, Line};
 use super::paths::Path;
 use crate::text::utf16;
@@ -18,6 +17,15 @@ pub struct Target {
     pub files: Box<[File]>,
     /// The state that it reads or writes.
     pub state: Option<State>,
+}
+
+/// A state that a call reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Equal for states of one thing.
+    pub key: u64,
+    /// The file or tool.
+    pub name: Box<str>,
 }
 
 /// A file named by a call.
