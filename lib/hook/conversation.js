@@ -143,10 +143,15 @@ class Conversation {
     const newest = Math.max(0, length - WATCHED_NEWEST);
     const older = this.#watchFrom < newest ? this.#watchFrom : 0;
     this.#watchFrom = Math.min(newest, older + WATCHED_OLDER);
-    const copied = this.#last.plan.edits.filter(({ copy, index }) => copy !== undefined && index < newest);
-    const edited = copied.map(({ index }) => index);
-    const looked = [...range(older, this.#watchFrom), ...edited, ...range(newest, length)];
-    return looked.filter((index) => this.#isChanged(index));
+    const changed = [];
+    const look = (index) => {
+      if (this.#isChanged(index)) changed.push(index);
+    };
+    for (let index = older; index < this.#watchFrom; index += 1) look(index);
+    for (const { copy, index } of this.#last.plan.edits)
+      if (copy !== undefined && index < newest) look(index);
+    for (let index = newest; index < length; index += 1) look(index);
+    return changed;
   }
 
   /**
@@ -175,8 +180,6 @@ class Conversation {
     return values;
   }
 }
-
-const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);
 
 /** Brings a list that goes with the messages to the next ones; `fresh` is of the new ones. */
 function renew(known, { kept, positions }, fresh) {
