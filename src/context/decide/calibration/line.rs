@@ -17,7 +17,7 @@ const MOST_OVERHEAD: f64 = 100_000.0;
 const PRIOR_WEIGHT: f64 = 500.0;
 const FRAME_WEIGHT: f64 = 0.05;
 /// A step of fewer cl100k tokens tells no more of the frame: the size of a text that is cut is known to within a few of them.
-const LEAST_STEP: f64 = 64.0;
+const LEAST_STEP: f64 = 32.0;
 /// Most that one step weighs, in cl100k tokens: a change of the prompt beside it must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
 /// Reports of one model that count, the newest: a conversation's kind of text changes.
