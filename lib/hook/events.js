@@ -13,7 +13,7 @@ const FAILURES = {
   ERR_INTERNAL: "the transcript could not be processed",
 };
 
-/** What stands in for a failing function of the host's, by its option. */
+/** Tells what replaces a failing function of the host, by its option. */
 const STANDS_IN = {
   contextWindow: `a window of ${contract.hookOptions.contextWindow.default} tokens stands in`,
   marker: "it must return a string, so the built-in marker stands in",

@@ -12,7 +12,7 @@ class ChangeLog {
   changes = [];
   #newest = new Map();
 
-  /** Adds the edits of a call. `numbers` and `tokens` are those of its messages. A move changes no message. */
+  /** Adds the edits of a call. `numbers` and `tokens` have an entry per message of the call. Moves are skipped. */
   watch(call, plan, numbers, tokens) {
     for (const edit of editsByMessage(plan, tokens)) {
       const { index, action, ranges, reason, tokensSaved } = edit;

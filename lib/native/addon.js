@@ -53,8 +53,8 @@ function loadBundled(key, isBuilt, missed) {
 }
 
 /**
- * Loads a file, unless it is shorter than the package says. Adds an error to `missed`. A Linux library that is cut short (a download
- * that broke off, a full disk) does load: the first missing page kills the process. Other systems refuse such a file themselves.
+ * Loads a file, unless it is shorter than the package says. Adds an error to `missed`. Linux loads a library
+ * that a broken download or a full disk cut short, and its first missing page kills the process. Other systems refuse such a file.
  */
 function loadFile(key, file, missed) {
   try {
@@ -92,7 +92,7 @@ function loadAddon() {
   throw told.error;
 }
 
-/** Returns the files that were built from source, that a bundler copied beside its bundle, and that of the platform package. */
+/** Returns the files to try: built from source, copied beside a bundle, and the one of the platform package. */
 function filesFor(key) {
   const isFile = (name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node");
   const filesIn = (folder) => fs.readdirSync(folder).filter(isFile);

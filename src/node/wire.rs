@@ -12,7 +12,7 @@ use super::blocking::Numbers;
 use crate::context::decide::Decision;
 use crate::context::decide::verdict::Arithmetic;
 use crate::context::facts::traits::forms::Form;
-use crate::context::facts::transcript::Transcript;
+use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::plan::{Action, Edit, Plan};
 use crate::contract::{ActionName, EditField};
 
@@ -96,7 +96,7 @@ pub(super) fn answer(
 pub(super) fn form_of(index: usize, transcript: &Transcript) -> String {
     let call = transcript.get(transcript.group_start(index));
     let target = call.and_then(|call| call.traits.targets.get(transcript.call_position(index)));
-    let is_result = transcript.get(index).is_some_and(|message| message.tool_result().is_some());
+    let is_result = transcript.get(index).is_some_and(Message::is_tool_result);
     target.filter(|_| is_result).and_then(|target| target.form).map(Form::name).unwrap_or_default()
 }
 

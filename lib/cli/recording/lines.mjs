@@ -25,8 +25,8 @@ const bare = {
 };
 
 /**
- * What each recorder writes. `isLine(line)` is true for a line that no other one writes. `entryOf(line)` returns an entry, and
- * `forms` what an entry of each type adds to it, or the `problem` with it; `recordingOf(entries)` plays them.
+ * The formats of recorders. `isLine(line)` recognises a line that only this recorder writes. `entryOf(line)` returns its entry.
+ * `forms` says what an entry of each type adds, or the `problem` with it. `recordingOf(entries)` plays the entries.
  */
 const FORMATS = [pi, claude, bare];
 

@@ -10,7 +10,7 @@ import { billOf, hitRate } from "./play.mjs";
 import { cacheOf } from "./prices.mjs";
 import { unedited } from "./run.mjs";
 
-/** What the page may do as a file: run the script and use the styles that are in it. */
+/** Content security policy of the page as a file: it runs its own script and uses its own styles. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 const REFUSALS = { ...REASONS, ENOENT: "its folder is not there; make it first" };
 /** The policy that edits nothing. */
@@ -43,8 +43,8 @@ export function policyName({ contextWindow, cache, schedule, economy = "balanced
 }
 
 /**
- * The page's data: the record of a run, and the bills of other settings. `name` is that of the run's policy; `onPolicy` is called
- * when one was measured.
+ * The data of the page: the record of a run, and the bills of other settings. `name` names the policy of the run. `onPolicy` is
+ * called after each policy that is measured.
  */
 export async function reportData(session, { none, ours, record }, { title, name, onPolicy, ...setting }) {
   const { contextWindow, prices, cache } = setting;

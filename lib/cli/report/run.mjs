@@ -1,5 +1,5 @@
-// One run of our hook over a recording, which a replay prints and a report shows, and of which `explain` tells one call. Tokens are
-// the provider's, estimated.
+// Plays a recording through our hook. A replay prints the run, a report shows it, and `explain` tells one call of it. Tokens are
+// estimates of the provider's count.
 
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
@@ -17,7 +17,7 @@ const { runs } = inspector;
 /** The policy that edits nothing. */
 export const unedited = async (messages) => messages;
 
-/** What a run assumes: `{ hook, contextWindow, prices, estimates, cache }`. `hook` are the hook's options, `price` the user's. */
+/** Settings of a run: `{ hook, contextWindow, prices, estimates, cache }`. `hook` holds the hook's options, `price` the user's price. */
 export function settingOf(session, hook, price) {
   const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
   const prices = pricesOf(session, price, hook.cache);
@@ -29,7 +29,7 @@ function hookOf(session, { hook, contextWindow, prices }) {
   return new Hook("replay", { cache: cacheOf(prices), ...session.times, ...hook, contextWindow });
 }
 
-/** What `explain` says of the last of these calls, when those before it were played. */
+/** Plays these calls and returns what `explain` says of the last one. */
 export async function explained(session, calls, setting) {
   const hook = hookOf(session, setting);
   let outcome;
@@ -43,7 +43,7 @@ export async function explained(session, calls, setting) {
 
 /**
  * `{ none, ours, record }`: the bills without and with the hook of these options, and the record of its calls. A row also has its
- * number, its times, and the tokens that each layer saved. `onCall` gets each row. `setting` is that of `billOf`.
+ * number, its times, and the tokens that each layer saved. `onCall` gets each row. `setting` has the fields of `settingOf`.
  */
 export async function runOf(session, { onCall, ...setting }) {
   const hook = hookOf(session, setting);

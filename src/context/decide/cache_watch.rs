@@ -150,8 +150,7 @@ impl ModelCache {
             if read >= READ_SHARE * prompt {
                 self.longest_hit = self.longest_hit.max(gap);
             } else if read <= 0.0 && !self.is_changed && gap >= MIN_TELLING_GAP_SECONDS {
-                self.shortest_miss =
-                    Some(self.shortest_miss.map_or(gap, |shortest_miss| shortest_miss.min(gap)));
+                self.shortest_miss = Some(self.shortest_miss.map_or(gap, |shortest| shortest.min(gap)));
             }
         }
         self.prompt = usage.prompt_tokens().filter(|_| usage.is_cached());

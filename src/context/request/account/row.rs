@@ -75,7 +75,7 @@ impl Row {
 
     /// Returns `true` if `later` takes more of it away than the form that it has.
     pub(super) fn may_become(&self, later: Form) -> bool {
-        let is_result = self.message.tool_result().is_some();
+        let is_result = self.message.is_tool_result();
         match (self.sent.form, later) {
             (Form::Gone, _) | (_, Form::Whole) => false,
             (Form::Whole, _) | (_, Form::Gone) => true,
