@@ -281,7 +281,7 @@ const MISTAKES = {
   "a file without messages": [["replay", "-"], /holds no messages: .+\.\n$/, '{"type":"session"}\n'],
   "an array that breaks off": [
     ["explain", "-"],
-    /holds no messages: .+ Its first problem, in line 2: The array breaks off in a JSON value\.\n$/,
+    /holds no messages: .+ Its first problem, in line 2: The array is not valid JSON\.\n$/,
     '\n[{"role":"user"},\n{"role":"us',
   ],
   "a report in place of a folder": [

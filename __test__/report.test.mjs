@@ -115,10 +115,6 @@ const REWRITTEN = {
     ...[...turn, said(answer("done")), said(user("unheard")), compacts({ firstKeptEntryId: "22" })],
     ...next,
   ],
-  "a compaction that keeps copies": [
-    ...[...turn, compacts({ retainedTail: turn.slice(-4).map(({ message }) => ({ ...message })) })],
-    ...[...reads(3, "b"), ...next],
-  ],
   "an edit": [...turn, edits("4", { content: "short" }), ...reads(3, "b"), ...next],
   "a removal": [...turn, said(answer("done")), said(user("oops")), edits("22", null), ...next],
   "a removal before a call": [...turn, said(user("oops")), edits("21", null), ...reads(3, "b"), ...next],

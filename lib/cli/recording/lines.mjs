@@ -6,9 +6,6 @@ import { claude } from "./claude.mjs";
 import { pi } from "./pi.mjs";
 import { isObject, Recording, timeOf } from "./recording.mjs";
 
-/** UTF-16 units. A longer line is no message: the longest string of JavaScript is not much longer. */
-const LONGEST_LINE = 256 * 1024 * 1024;
-
 /** Bare messages: pi's, or those of a stack whose shape is known. */
 const bare = {
   isLine: ({ role }) => typeof role === "string",
@@ -64,13 +61,10 @@ function parse(what, text, line, { objects, problems }) {
   let value;
   try {
     value = JSON.parse(text);
-  } catch ({ message }) {
-    const isCut = /end of JSON|Unterminated/.test(message);
-    const told = isCut ? `The ${what} breaks off in a JSON value.` : `The ${what} is not valid JSON.`;
-    problems.push({ line, message: told });
+  } catch {
+    problems.push({ line, message: `The ${what} is not valid JSON.` });
     return;
   }
-  // The fourth version of pi's sessions writes the records of one transaction as one array.
   for (const object of [value].flat()) {
     if (isObject(object)) objects.push({ object, line });
     else problems.push({ line, message: `The ${what} is JSON, but holds something that is not an object.` });
@@ -88,7 +82,6 @@ async function* linesOf(chunks) {
       yield line;
       line = next;
     }
-    if (line.length > LONGEST_LINE) throw new RangeError("a line is longer than 256 MiB; no message is");
   }
   yield line + decoder.decode();
 }
