@@ -3,30 +3,24 @@
 
 import { count } from "../lib/cli/count.mjs";
 import { explain } from "../lib/cli/explain.mjs";
-import { helpOf, helpOfAll, readArguments } from "../lib/cli/options.mjs";
+import { HELP, MORE, readArguments } from "../lib/cli/options.mjs";
 import { replay } from "../lib/cli/replay.mjs";
 import { UsageError } from "../lib/cli/terminal.mjs";
 import native from "../lib/native/native.js";
-import rules from "../lib/options.js";
 
-/**
- * Each command: what it `takes` and `does`, a text `about` it, its `options` and `examples`, and `run`, which returns the document of
- * `--json` and the text that is printed otherwise.
- */
+/** Each command: its `options`, and `run`, which returns the document of `--json` and the text that is printed otherwise. */
 const COMMANDS = { replay, explain, count };
 
 async function main([name = "--help", ...args]) {
   if (name === "--version" || name === "-V") return native.status().version;
-  if (name === "--help" || name === "-h" || name === "help")
-    return Object.hasOwn(COMMANDS, args[0]) ? helpOf(args[0], COMMANDS[args[0]]) : helpOfAll(COMMANDS);
+  if (name === "--help" || name === "-h" || name === "help") return HELP;
   if (!Object.hasOwn(COMMANDS, name)) {
-    const near = rules.nearest(name, Object.keys(COMMANDS));
-    throw new UsageError(`unknown command '${name.slice(0, 40)}'; did you mean ${near}? (--help shows more)`);
+    const known = Object.keys(COMMANDS).join(", ");
+    throw new UsageError(`unknown command '${name.slice(0, 40)}'; there are ${known}${MORE}`);
   }
-  const command = COMMANDS[name];
-  const read = await readArguments(name, args, command);
-  if (read.help) return helpOf(name, command);
-  const { document, text } = await command.run(read);
+  const read = await readArguments(name, args, COMMANDS[name]);
+  if (read.help) return HELP;
+  const { document, text } = await COMMANDS[name].run(read);
   return read.json ? JSON.stringify(document) : text;
 }
 

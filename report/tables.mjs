@@ -40,12 +40,12 @@ export function policyTable({ policies }, words) {
     words.largestCall,
     words.overflows,
   ];
-  const rows = policies.map(({ name, dollars: total, hitRate, tokens, peak, overflows }) => [
+  const rows = policies.map(({ name, dollars: total, readTokens, tokens, peak, overflows }) => [
     nameOf(name, words),
     whole(tokens),
     dollars(total.prefix),
     dollars(total.breakpoint),
-    percent(hitRate),
+    percent(tokens > 0 ? readTokens.prefix / tokens : 1),
     whole(peak),
     whole(overflows),
   ]);

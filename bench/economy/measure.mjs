@@ -2,7 +2,7 @@
 // what the assistant went on to use was still in front of it.
 
 import { PRICES } from "../../__test__/support/live/provider.mjs";
-import { billOf, emptyBill, hitRate } from "../../lib/cli/report/play.mjs";
+import { billOf } from "../../lib/cli/report/play.mjs";
 import { spansOf } from "./spans.mjs";
 import { Versions } from "./versions.mjs";
 import { Origins, Visible } from "./visible.mjs";
@@ -22,7 +22,8 @@ export async function measure(recording, policy, { prices = PRICES, ...setting }
   const score = emptyScore();
   let stretch = 0;
   const onCall = (call) => {
-    const { before, request, tokens } = call;
+    const { before, tokens } = call;
+    const request = call.request.map((message) => versions.of(message));
     // Nobody can show again what a recorded compaction cut off: it is not held against any policy.
     if (call.stretch !== stretch) origins = new Origins(versions);
     stretch = call.stretch;
@@ -37,7 +38,7 @@ export async function measure(recording, policy, { prices = PRICES, ...setting }
     score.userText += origins.shareIn(request, "userTokens");
     score.acts += origins.shareIn(request, "calls");
   };
-  const bill = await billOf(recording, policy, { ...setting, prices, versions, onCall });
+  const bill = await billOf(recording, policy, { ...setting, prices, onCall });
   // Calls that the policy makes beside the recorded ones cost the same under either cache.
   const apart = policy.dollarsApart?.() ?? 0;
   for (const model of Object.keys(bill.dollars)) bill.dollars[model] += apart;
@@ -54,7 +55,9 @@ const SUMS = ["rereadDollars", "edits", "blindEdits", "userText", "acts"];
 const NEEDS = ["used", "visible", "toolUsed", "toolVisible", "copied", "copiedVisible"];
 
 export const emptyScore = () => ({
-  ...emptyBill(),
+  ...{ calls: 0, tokens: 0, peak: 0, overflows: 0 },
+  dollars: { prefix: 0, breakpoint: 0 },
+  readTokens: { prefix: 0, breakpoint: 0 },
   ...Object.fromEntries([...SUMS, ...NEEDS].map((name) => [name, 0])),
 });
 
@@ -79,7 +82,7 @@ export function ratesOf(score) {
     edits: score.edits,
     userText: share(score.userText, score.calls),
     acts: share(score.acts, score.calls),
-    hitRate: hitRate(score),
+    hitRate: share(score.readTokens.prefix, score.tokens),
   };
 }
 

@@ -1,6 +1,6 @@
 // What the measure knows of each version of a message: its size, and what a model can read in it.
 
-import { Versions as Identities } from "../../lib/cli/report/play.mjs";
+import { createHash } from "node:crypto";
 import counting from "../../lib/tools/count.js";
 import { addLines, callsIn, stringsIn } from "./lines.mjs";
 import { wantedIn } from "./spans.mjs";
@@ -13,10 +13,30 @@ const IDENTIFIER = /[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*/g;
 const IDENTIFIER_MIN_CHARS = 8;
 const IDENTIFIER_MAX_CHARS = 120;
 
-/** Versions that know what a model can read in them. Of spans they know those that are `wanted`. */
-export class Versions extends Identities {
+/**
+ * What the measure knows of each message; of spans it knows those that are `wanted`. Messages with the same content share a version,
+ * as they share a place in a provider's cache. A message must never change.
+ */
+export class Versions {
+  #wanted;
+  #ofMessage = new WeakMap();
+  #ofContent = new Map();
+
   constructor(wanted = new Set()) {
-    super((message) => versionOf(message, wanted));
+    this.#wanted = wanted;
+  }
+
+  of(message) {
+    const known = this.#ofMessage.get(message);
+    if (known !== undefined) return known;
+    const { role, content, toolCallId, timestamp } = message;
+    // The key is a digest: the text of a recording may be larger than memory.
+    const text = JSON.stringify([role, content, toolCallId, timestamp]);
+    const key = createHash("sha1").update(text).digest("base64");
+    const version = this.#ofContent.get(key) ?? versionOf(message, this.#wanted);
+    this.#ofContent.set(key, version);
+    this.#ofMessage.set(message, version);
+    return version;
   }
 }
 
@@ -26,8 +46,6 @@ function versionOf(message, wanted) {
   for (const text of texts) addLines(text, lines);
   return {
     tokens: tokensOf(message),
-    /** cl100k tokens, as the engine counts: none for what pi does not send. */
-    counted: counting.countTokens(message),
     identifiers: new Set(texts.flatMap(identifiersIn)),
     lines,
     spans: wantedIn(message, wanted),

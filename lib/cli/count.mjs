@@ -3,7 +3,6 @@
 import fs from "node:fs";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import { TextDecoder } from "node:util";
 import loading from "../tokens/load.js";
 import models from "../tokens/models.js";
 import counting from "../tools/count.js";
@@ -11,22 +10,8 @@ import { whole } from "./numbers.mjs";
 import { nameOf, printable, reading, textTable, UsageError } from "./terminal.mjs";
 
 export const count = {
-  takes: "[file...]",
-  does: "exact tokens of files",
-  about: `Counts exact tokens of files, by cl100k_base unless told otherwise; "-", or no file, is standard input. Patterns that \
-the shell leaves as they are stand for their files (Node 22).`,
-  options: {
-    encoding: ["NAME", "the encoding: cl100k_base, o200k_base, ..."],
-    model: ["NAME", "a model whose encoding is wanted, such as gpt-4o"],
-    tokenizer: ["FILE", "an open model's tokenizer.json, tekken.json or tiktoken file"],
-    pattern: ["REGEX", "the pattern of that tiktoken file"],
-  },
+  options: { encoding: String, model: String, tokenizer: String, pattern: String },
   takesFiles: true,
-  examples: [
-    "pi-strata count README.md src/*.ts",
-    "pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt",
-    "pbpaste | pi-strata count --json | jq .total",
-  ],
   /** Counts files, "-" or none for standard input. Names those that cannot be read, and counts the others. */
   async run({ positionals, ...wanted }) {
     const options = { encoding: await encodingOf(wanted) };
@@ -79,11 +64,6 @@ function filesNamed(name) {
 
 async function countFile(file, options) {
   const bytes = await reading(nameOf(file), file === "-" ? buffer(process.stdin) : readFile(file));
-  let content;
-  try {
-    content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new UsageError(`Cannot count ${printable(file)}: it is too long for one string; split it.`);
-  }
+  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   return { file, bytes: bytes.length, tokens: counting.countTokens(content, options) };
 }

@@ -2,23 +2,13 @@
 // from 1, in the order of the recording.
 
 import { change, shared, some, whole } from "./numbers.mjs";
-import { PRICE_OPTION, wholeNumber } from "./options.mjs";
+import { price, wholeNumber } from "./options.mjs";
 import { explained, settingOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
 import { figureList, textTable, UsageError } from "./terminal.mjs";
 
 export const explain = {
-  takes: "[session]",
-  does: "every edit before one call, and why",
-  about: "Says what the hook would do before one call of a recorded session, and why.",
-  options: {
-    call: ["N", "the call, from 1 (default: the last one)", wholeNumber],
-    price: PRICE_OPTION,
-  },
-  examples: [
-    "pi-strata explain --call 120 session.jsonl",
-    "pi-strata explain --json session.jsonl | jq .schedule",
-  ],
+  options: { call: wholeNumber, price },
   /** Explains the call of that number, from 1; the last one by default. */
   async run({ positionals, hook, call: asked, price }) {
     const { path: session, session: recording } = await load(positionals);

@@ -1,12 +1,12 @@
-// Reads the command line and writes `--help`, both from the commands' own tables of options. A command that reads a session takes
-// every option of the hook that can be written as text, too.
+// Reads the command line, and holds the text of `--help`. A command that reads a session takes every option of the hook that can be
+// written as text, too.
 
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import contract from "../contract.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
-import { figureList, printable, reading, UsageError, wrapped } from "./terminal.mjs";
+import { printable, reading, UsageError, wrapped } from "./terminal.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
 const HOOK_OPTIONS = Object.fromEntries(
@@ -14,20 +14,56 @@ const HOOK_OPTIONS = Object.fromEntries(
     .filter(([, { is }]) => is !== "handler" && is !== "times")
     .map(([name, { is }]) => [name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), { name, is }]),
 );
-const MORE = " (--help shows more)";
+export const MORE = " (--help shows more)";
 
-/** Columns of the help. */
-const WIDTH = 80;
-const SESSION = `The session is a file (pi's or Claude Code's JSONL, a JSON array of messages), a folder, which stands for the \
-newest session in it, "-" for standard input, or nothing: the newest session of pi and Claude Code. Messages are pi's, OpenAI's, \
-Anthropic's or the AI SDK's.`;
-const JSON_OPTION = { json: ["", "print one JSON document instead of the tables"] };
-const OPTIONS_FILE = { options: ["FILE.json", "an object of them; those below outrank it"] };
+/** Fits 80 columns. */
+export const HELP = `Usage: pi-strata COMMAND [options]
+
+Keeps an LLM agent's context small: plays recorded sessions through the hook,
+counts tokens. Every command takes --json, which prints one JSON document.
+
+replay [session]      what each call would have saved, and by which prices
+  --every N           print every N-th call only
+  --html FILE         also write a report: one page with charts
+explain [session]     every edit before one call, and why
+  --call N            the call, from 1 (default: the last one)
+count [file...]       exact tokens of files, by cl100k_base; "-", or no file, is
+                      standard input. From Node 22 on it takes patterns.
+  --encoding NAME     another encoding: o200k_base, ...
+  --model NAME        the encoding of a model such as gpt-4o
+  --tokenizer FILE    an open model's tokenizer.json, tekken.json or tiktoken
+  --pattern REGEX     the pattern of a tiktoken file
+
+The session is a file (pi's or Claude Code's JSONL, a JSON array of messages), a
+folder, which stands for the newest session in it, "-" for standard input, or
+nothing: the newest session of pi and Claude Code. Messages are pi's, OpenAI's,
+Anthropic's or the AI SDK's. Options of replay and explain:
+  --price INPUT[,OUTPUT]  dollars per million tokens; the model's family sets
+                          the cache prices. Without it: as the session was
+                          billed, else tokens are weighed
+  --options FILE.json     an object of the hook's options; those below outrank it
+and the options of the hook, as docs/settings.md describes them:
+  ${wrapped(
+    Object.keys(HOOK_OPTIONS)
+      .map((name) => `--${name}`)
+      .join(" "),
+    78,
+  ).join("\n  ")}
+
+Examples:
+  pi-strata replay --context-window 64000 --every 20 session.jsonl
+  pi-strata replay --html report.html --price 3,15 ~/.pi/agent/sessions
+  cat session.jsonl | pi-strata replay --json - | jq .summary
+  pi-strata explain --call 120 session.jsonl
+  pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt
+
+--version says which this is. Exit codes: 0 done; 2 something to mend (a missing
+file, a wrong option); 1 any other failure. Colours follow NO_COLOR and
+FORCE_COLOR.`;
 
 /**
- * `{ help, json, hook, positionals, ...own }` of a command's arguments. `options` are the command's own, each with its value in
- * words, its meaning, and its parser if the value is not a text. A command that takes files takes any number of them, and no
- * options of the hook.
+ * `{ help, json, hook, positionals, ...own }` of a command's arguments. `options` are the command's own, each with the parser of its
+ * value. A command that takes files takes any number of them, and no options of the hook.
  */
 export async function readArguments(command, args, { options, takesFiles = false }) {
   const ofHook = takesFiles ? {} : { options: undefined, ...HOOK_OPTIONS };
@@ -42,8 +78,7 @@ export async function readArguments(command, args, { options, takesFiles = false
   const hook = file === undefined ? {} : await optionsIn(file);
   const own = {};
   for (const [name, value] of Object.entries(given)) {
-    const [, , parse = String] = options[name] ?? [];
-    if (name in options) own[name] = parse(value, `--${name}`);
+    if (name in options) own[name] = options[name](value, `--${name}`);
     else hook[ofHook[name].name] = hookValue(value, ofHook[name]);
   }
   try {
@@ -97,65 +132,11 @@ export function wholeNumber(text, name) {
   throw new UsageError(`${name} is ${JSON.stringify(text)}; it must be a whole number above 0.`);
 }
 
-/** The option of a command that goes by prices: `{ input, output }` in dollars per million tokens. */
-export const PRICE_OPTION = [
-  "INPUT[,OUTPUT]",
-  "dollars per million tokens; the model's family sets the cache prices. Without it: as the session was billed, else tokens are weighed",
-  price,
-];
-
 /** A parser of `INPUT[,OUTPUT]`, dollars per million tokens. */
-function price(text, name) {
+export function price(text, name) {
   const [, input, output] = /^(\d*\.?\d+)(?:,(\d*\.?\d+))?$/.exec(text.replaceAll(" ", "")) ?? [];
   if (Number(input) > 0) return { input: Number(input), ...(output && { output: Number(output) }) };
   throw new UsageError(
     `${name} is ${JSON.stringify(text)}; it must be INPUT or INPUT,OUTPUT in dollars per million tokens.`,
   );
 }
-
-/** The help of a command. */
-export function helpOf(name, { takes, about, options, takesFiles, examples }) {
-  const flags = Object.keys(HOOK_OPTIONS).map((flag) => `--${flag}`);
-  const hook = `Options of the hook, as docs/settings.md describes them:\n${optionLines(OPTIONS_FILE)}`;
-  return [
-    `Usage: pi-strata ${name} [options] ${takes}`,
-    prose(about),
-    !takesFiles && prose(SESSION),
-    `Options:\n${optionLines({ ...options, ...JSON_OPTION })}`,
-    !takesFiles && `${hook}\n${prose(flags.join(" "), "  ")}`,
-    `Examples:\n${examples.map((line) => `  ${line}`).join("\n")}`,
-  ]
-    .filter(Boolean)
-    .join("\n\n");
-}
-
-/** The help of the tool. */
-export function helpOfAll(commands) {
-  const rows = Object.entries(commands).map(([name, { takes, does }]) => [`${name} ${takes}`, does]);
-  return `Usage: pi-strata COMMAND [options]
-
-${prose("Keeps an LLM agent's context small: plays recorded sessions through the hook, counts tokens.")}
-
-Commands:
-${definitions(rows)}
-
-Examples:
-  pi-strata replay session.jsonl
-  pi-strata explain --call 120 session.jsonl
-
-COMMAND --help shows the options of a command; --version says which this is.
-Exit codes: 0 done; 2 something to mend (a missing file, a wrong option);
-1 any other failure. Colours follow NO_COLOR and FORCE_COLOR.`;
-}
-
-const prose = (text, indent = "") => indent + wrapped(text, WIDTH - indent.length).join(`\n${indent}`);
-
-function optionLines(options) {
-  return definitions(Object.entries(options).map(([name, [value, does]]) => [`--${name} ${value}`, does]));
-}
-
-const definitions = (rows) =>
-  figureList(
-    rows.map(([term, meaning]) => [`  ${term}`, meaning]),
-    WIDTH,
-  );

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import contract from "../contract.js";
 import { change, some, whole } from "./numbers.mjs";
-import { PRICE_OPTION, wholeNumber } from "./options.mjs";
+import { price, wholeNumber } from "./options.mjs";
 import { costText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
@@ -16,36 +16,19 @@ const CACHES = {
 };
 const pair = (before, after) => `${whole(before)} → ${whole(after)}`;
 
-/** The columns of a call: head, width and cell. Those of the layers are shown if the terminal has room for all. */
+/** The columns of a call: head, width and cell. */
 const COLUMNS = [
   ["call", 6, (call) => whole(call.call)],
   ["messages", 15, (call) => pair(call.messagesBefore, call.messagesAfter)],
   ["tokens", 21, (call) => pair(call.tokensBefore, call.tokensAfter)],
   ["saved", 8, (call) => change(call.tokensBefore, call.tokensAfter)],
-  ["results", 10, ({ saved }) => whole(saved.toolResults)],
-  ["thinking", 10, ({ saved }) => whole(saved.thinking)],
-  ["dropped", 10, ({ saved }) => whole(saved.repair + saved.window + saved.shrink)],
   ["ms", 9, (call) => call.totalMs.toFixed(2)],
 ];
-const LAYER_HEADS = ["results", "thinking", "dropped"];
 
 export const replay = {
-  takes: "[session]",
-  does: "what each call would have saved",
-  about: `Plays a recorded session call by call through the hook. The first lines say which prices and which cache it goes by.`,
-  options: {
-    every: ["N", "print every N-th call only", wholeNumber],
-    html: ["FILE", "also write a report: one page with charts"],
-    price: PRICE_OPTION,
-  },
-  examples: [
-    "pi-strata replay --context-window 64000 --every 20 session.jsonl",
-    "pi-strata replay --html report.html --price 3,15 ~/.pi/agent/sessions",
-    "cat session.jsonl | pi-strata replay --json - | jq .summary",
-  ],
+  options: { every: wholeNumber, html: String, price },
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: asked, json }) {
-    if (html !== undefined) await reports.checkPlace(html);
     const { path, session, told } = await load(positionals);
     const setting = settingOf(session, hook, asked);
     const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
@@ -76,11 +59,7 @@ export const replay = {
 };
 
 /** One line of the table of calls. */
-function rowOf(cellOf) {
-  const all = COLUMNS.reduce((sum, [, width]) => sum + 1 + width, -1);
-  const shown = COLUMNS.filter(([head]) => all <= screenColumns() || !LAYER_HEADS.includes(head));
-  return shown.map((column) => cellOf(column).padStart(column[1])).join(" ");
-}
+const rowOf = (cellOf) => COLUMNS.map((column) => cellOf(column).padStart(column[1])).join(" ");
 
 /** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
 function openingText(path, { format, length, calls }, { prices, cache, contextWindow }, oddCalls) {

@@ -28,7 +28,7 @@ const bare = {
 const FORMATS = [pi, claude, bare];
 
 /**
- * The recording in a file that comes as chunks of bytes: a session of pi's, any version, a transcript of Claude Code's, one
+ * The recording in a file that comes as chunks of bytes: a session of pi's, a transcript of Claude Code's, one
  * message a line, or a JSON array of messages.
  */
 export async function readLines(chunks) {

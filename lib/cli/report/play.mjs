@@ -1,7 +1,7 @@
 // Plays a recording through a policy and bills it, under the two ways in which providers cache prompts. Sizes are the provider's
 // tokens, estimated by a line through the size that was reported for each call.
 
-import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import prices from "../../bill/prices.js";
 import counting from "../../tools/count.js";
 import { quantile } from "../numbers.mjs";
@@ -55,61 +55,36 @@ function scalesBetween(told) {
   });
 }
 
-/** Versions of messages: messages with the same content share one, as they share a place in a provider's cache. */
-export class Versions {
-  #make;
-  #ofMessage = new WeakMap();
-  #ofContent = new Map();
-
-  /** @param make Returns the version of a new message; it has at least `counted`, its cl100k tokens. */
-  constructor(make = (message) => ({ counted: counting.countTokens(message) })) {
-    this.#make = make;
-  }
-
-  /** The version of `message`, which must never change. Equal content gives the same object. */
-  of(message) {
-    const known = this.#ofMessage.get(message);
-    if (known !== undefined) return known;
-    const { role, content, toolCallId, timestamp } = message;
-    // The key is a digest: the text of a recording may be larger than memory.
-    const text = JSON.stringify([role, content, toolCallId, timestamp]);
-    const key = createHash("sha1").update(text).digest("base64");
-    const version = this.#ofContent.get(key) ?? this.#make(message);
-    this.#ofContent.set(key, version);
-    this.#ofMessage.set(message, version);
-    return version;
-  }
-}
-
-/** The sums of a bill: the number of calls, their tokens, and by kind of cache the costs and the tokens read. */
-export const emptyBill = () => ({
-  calls: 0,
-  tokens: 0,
-  peak: 0,
-  overflows: 0,
-  dollars: { prefix: 0, breakpoint: 0 },
-  readTokens: { prefix: 0, breakpoint: 0 },
-});
-
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
  * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage of its own requests under
  * the `cache` of the setting, not the recorded one. `calls` are those that are played, by default all. `onCall` gets each call:
  * `{ number, at, stretch, before, request, answer, tokensBefore, tokens }`, its number, its answer's number, the messages before
- * it, the versions that were sent, and the answer with its usage.
+ * it, those that were sent, and the answer with its usage.
  */
 export async function billOf(recording, policy, setting) {
   const { contextWindow, prices: by, estimates, cache = "prefix", onCall } = setting;
-  const { calls = recording.calls, versions = new Versions() } = setting;
+  const { calls = recording.calls } = setting;
   const life = { ttlMs: 1000 * by.ttlSeconds, warmedAt: recording.times.warmedAt };
   const caches = { prefix: cacheOf("prefix", life), breakpoint: cacheOf("breakpoint", life) };
-  const bill = { ...emptyBill(), series: { prefix: [], breakpoint: [] } };
+  const bill = {
+    ...{ calls: 0, tokens: 0, peak: 0, overflows: 0 },
+    dollars: { prefix: 0, breakpoint: 0 },
+    readTokens: { prefix: 0, breakpoint: 0 },
+    series: { prefix: [], breakpoint: [] },
+  };
   const played = recording.all.map((message) => ({ ...message, usage: undefined }));
   const unit = by.unit === "tokens" ? 1 : PER_MILLION;
+  const counts = new WeakMap();
+  const countOf = (message) => {
+    if (!counts.has(message)) counts.set(message, counting.countTokens(message));
+    return counts.get(message);
+  };
+  const countedIn = (request) => request.reduce((sum, message) => sum + countOf(message), 0);
   for (const [i, call] of calls.entries()) {
     const { number, at, stretch } = call;
     const before = recording.numbersBefore(call).map((each) => played[each]);
-    const request = (await policy(before)).map((message) => versions.of(message));
+    const request = await policy(before);
     const { tokensOf, tokensBefore } = estimates[i];
     const tokens = tokensOf(countedIn(request));
     const answer = recording.message(at);
@@ -130,12 +105,6 @@ export async function billOf(recording, policy, setting) {
   }
   return bill;
 }
-
-/** cl100k tokens of a request. */
-const countedIn = (request) => request.reduce((sum, { counted }) => sum + counted, 0);
-
-/** Share of the input that a prefix cache served. */
-export const hitRate = ({ readTokens, tokens }) => (tokens > 0 ? readTokens.prefix / tokens : 1);
 
 /** The usage of the request that was really made, with its cost. */
 function usageOf({ usage }, tokens, read, { unit, ...by }) {
@@ -170,9 +139,9 @@ function cacheOf(kind, { ttlMs, warmedAt }) {
   };
 }
 
-/** Number of versions that both requests begin with. */
+/** Number of messages that both requests begin with. A copy of the same content is the same to a provider. */
 function commonRun(request, earlier) {
-  const differs = (version, at) => version !== earlier[at];
+  const differs = (message, at) => message !== earlier[at] && !isDeepStrictEqual(message, earlier[at]);
   const at = request.findIndex(differs);
   return at === -1 ? request.length : at;
 }

@@ -14,7 +14,7 @@ const WORDS = {
 const WITH_BREAKPOINTS = /anthropic|claude/i;
 
 /**
- * `{ unit, source, model, ttlSeconds, input, read, write, output }` for a recording: dollars per million tokens, or tokens of
+ * `{ unit, source, model, ttlSeconds, input, read, write }` for a recording: dollars per million tokens, or tokens of
  * input per token if `unit` is "tokens". `named` are the user's prices, `cache` is the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
@@ -29,7 +29,7 @@ export function pricesOf(recording, named, cache = {}) {
   const isHourly = answers.some(({ usage }) => usage?.cacheWrite1h > 0);
   const perToken = own.named(model) ?? bills.at(-1);
   const unit = perToken === undefined ? 1 : PER_MILLION;
-  const { input, cacheRead, cacheWrite, output } = perToken ?? family;
+  const { input, cacheRead, cacheWrite } = perToken ?? family;
   return {
     unit: perToken === undefined ? "tokens" : "dollars",
     source: named ? "named" : perToken ? "billed" : "family",
@@ -38,7 +38,6 @@ export function pricesOf(recording, named, cache = {}) {
     input: input / unit,
     read: ((cache.read ?? cacheRead / input) * input) / unit,
     write: ((cache.write ?? cacheWrite / input) * input) / unit,
-    output: output / unit,
   };
 }
 

@@ -1,18 +1,17 @@
 // The page that shows a replay beside other settings. Its data holds sizes, names of roles and tools, and dollars; never text of the
 // conversation.
 
-import { access, constants, rename, rm, stat, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createTransformContext } from "../../hook/hook.js";
 import { pageWith } from "../../inspector/page.js";
-import { onFile, REASONS } from "../terminal.mjs";
-import { billOf, hitRate } from "./play.mjs";
+import { onFile } from "../terminal.mjs";
+import { billOf } from "./play.mjs";
 import { cacheOf } from "./prices.mjs";
 import { unedited } from "./run.mjs";
 
 /** Content security policy of the page as a file: it runs its own script and uses its own styles. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-const REFUSALS = { ...REASONS, ENOENT: "its folder is not there; make it first" };
 /** The policy that edits nothing. */
 const NONE = "no compression";
 /** Names a hook whose options are none of `SETTINGS`. */
@@ -52,7 +51,7 @@ export async function reportData(session, { none, ours, record }, { title, name,
   const known = { [NONE]: none, [name]: ours };
   for (const policy of new Set([...Object.keys(POLICIES), name])) {
     const bill = known[policy] ?? (await billOf(session, POLICIES[policy](setting), setting));
-    policies.push({ name: policy, hitRate: hitRate(bill), ...bill });
+    policies.push({ name: policy, ...bill });
     onPolicy?.();
   }
   const { format, length, unplayed } = session;
@@ -63,20 +62,13 @@ export async function reportData(session, { none, ours, record }, { title, name,
 export const reportHtml = (data) =>
   pageWith(data).replace("<title>", `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n$&`);
 
-/** Refuses a place for a report, before the long work for it begins. */
-export async function checkPlace(path) {
-  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory();
-  await writing(path, isFolder ? Promise.reject({ code: "EISDIR" }) : access(dirname(path), constants.W_OK));
-}
-
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
 export async function writeReport(path, text) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   const written = writeFile(beside, text).then(() => rename(beside, path));
-  await writing(
+  await onFile(
+    "write",
     path,
     written.finally(() => rm(beside, { force: true })),
   );
 }
-
-const writing = (path, work) => onFile("write", path, work, REFUSALS);
