@@ -41,7 +41,7 @@ Anthropic's or the AI SDK's. Options of replay and explain:
   --price INPUT[,OUTPUT]  dollars per million tokens; the model's family sets
                           the cache prices. Without it: as the session was
                           billed, else tokens are weighed
-  --options FILE.json     an object of the hook's options; those below outrank it
+  --options FILE.json     the hook's options as JSON; those below outrank it
 and the options of the hook, as docs/settings.md describes them:
   ${wrapped(
     Object.keys(HOOK_OPTIONS)
