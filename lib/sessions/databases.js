@@ -1,9 +1,11 @@
-// Stores in the host's SQLite and in the host's Postgres, with the same methods: those of the first return values, those of the
-// second promises. A write is atomic.
+// Stores in memory, in the host's SQLite and in the host's Postgres, with the same methods: those of the first two return values,
+// those of the third promises. A write is atomic.
 "use strict";
 
+const { written } = require("../shapes/text.js");
+const { PostgresPool } = require("./postgres.js");
 const { SqliteHandle } = require("./sqlite.js");
-const { SqlStore, checkTables, makeTables } = require("./store.js");
+const { SQL, Store, checkTables, makeTables, memoryTables } = require("./store.js");
 
 /** Key of the advisory lock for creating tables: "strata" in ASCII. */
 const LOCK = 0x737472617461;
@@ -26,9 +28,16 @@ async function finishLater(steps, answer = itself) {
   return step.value;
 }
 
+const stored = (value) => (typeof value === "object" && value !== null ? written(value) : value);
+/** Returns a function that runs a step `[name, ...values]` by `run(sql, values)`. */
+const asSql =
+  (run) =>
+  ([name, ...values]) =>
+    run(SQL[name] ?? name, values.map(stored));
+
 /** Returns the methods of a store. `read(work, key)` and `write(work, key, isRepeatable)` run the statements of `work()`. */
 function storeOver(lost, read, write) {
-  const store = new SqlStore(lost);
+  const store = new Store(lost);
   return {
     find: (key) => read(() => store.find(key), key),
     list: () => read(() => store.list()),
@@ -39,9 +48,19 @@ function storeOver(lost, read, write) {
   };
 }
 
+function memoryStore() {
+  const tables = memoryTables();
+  const run = (work) => finishNow(work(), ([name, ...values]) => tables[name](...values));
+  return storeOver(ignore, run, run);
+}
+
 function sqliteStore(option, given, lost) {
   const handle = new SqliteHandle(option, given);
-  const read = (work) => finishNow(work(), ([sql, values]) => handle.run(sql, values));
+  const read = (work) =>
+    finishNow(
+      work(),
+      asSql((sql, values) => handle.run(sql, values)),
+    );
   const write = (work) => handle.atomically(() => read(work));
   /** Creates missing tables: a host may have rolled back the transaction that created them. */
   const withTables = (run) => (work) => {
@@ -57,32 +76,31 @@ function sqliteStore(option, given, lost) {
   return storeOver(lost, withTables(read), withTables(write));
 }
 
-function postgresStore(pool, lost) {
-  const finish = (work) => (query) => finishLater(work(), ([sql, values]) => query(sql, values));
+function postgresStore(option, given, retryMs, lost) {
+  const pool = new PostgresPool(option, given, retryMs);
+  const finish = (work) => (query) => finishLater(work(), asSql(query));
   /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
   const writes = new Map();
   let tables;
 
-  async function makeMissingTables() {
-    try {
-      await pool.read(finish(() => checkTables(true)));
-    } catch (error) {
-      if (!isTableMissing(error)) throw error;
-      await pool.transaction(async (query) => {
-        await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-        await finish(makeTables)(query);
-      });
-    }
-  }
+  const check = () => pool.read(finish(() => checkTables(true)));
+  const make = async (query) => {
+    await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+    await finish(makeTables)(query);
+  };
+  const makeIfMissing = (error) => {
+    if (!isTableMissing(error)) throw error;
+    return pool.transaction(make);
+  };
 
   /** Resolves when the tables are there and the writes before are done. */
   async function isReady(key) {
     await writes.get(key);
-    tables ??= makeMissingTables().catch((error) => {
+    tables ??= check().catch(makeIfMissing);
+    return tables.catch((error) => {
       tables = undefined;
       throw error;
     });
-    return tables;
   }
 
   async function read(work, key) {
@@ -102,4 +120,4 @@ function postgresStore(pool, lost) {
   return storeOver(lost, read, write);
 }
 
-module.exports = { finishLater, finishNow, postgresStore, sqliteStore };
+module.exports = { finishLater, finishNow, memoryStore, postgresStore, sqliteStore };
