@@ -6,11 +6,8 @@ const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
 const { DatabaseError, handleError } = require("./database_errors.js");
 
-/** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
-/** Conflicts with other transactions. The next try can succeed. */
-const CONFLICTS = ["40001", "40P01", "23505"];
+/** Longest pause between two tries, ms. A random part is taken off, so that transactions in conflict part. */
+const PAUSE_MS = 250;
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
@@ -22,13 +19,10 @@ const KINDS = [
   [/^3[DF]000/, "CANNOT_OPEN"],
   [/^25006/, "READ_ONLY"],
   [/^53/, "FULL"],
-  [/^(?:57014|25P03)/, "TIMEOUT"],
   [/^(?:40|55P03|23505)/, "BUSY"],
   [/^42501/, "PERMISSION"],
   [/^42P01/, "NO_TABLE"],
   [/^(?:42|23)/, "FOREIGN"],
-  [/^(?:58|XX)/, "DISK"],
-  [/^(?:22|54)/, "VALUE"],
 ];
 /** Messages of the driver, which have no code. */
 const WORDS = [
@@ -113,14 +107,13 @@ class PostgresPool {
   /** Repeats `work` while the server is away or transactions conflict, for `retryMs` at most. */
   async #patiently(work) {
     const deadline = performance.now() + this.#retryMs;
-    for (let attempt = 0; ; attempt += 1) {
+    for (;;) {
       try {
         return await work();
       } catch (error) {
         const shown = coded(error);
-        const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
-        const wait = longest * (1 - Math.random() / 2);
-        const canPass = CONFLICTS.includes(error?.code) || isAway(shown);
+        const canPass = isAway(shown) || shown.code === "ERR_DATABASE_BUSY";
+        const wait = PAUSE_MS * Math.random();
         if (!canPass || performance.now() + wait > deadline) throw shown;
         await pause(wait);
       }
