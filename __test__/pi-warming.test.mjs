@@ -113,15 +113,12 @@ test("a refresh for another model keeps nothing warm, and one without a time is 
   await pi.call({ role: "assistant", content: [{ type: "text", text: "hello" }], timestamp: at + 1 });
   pi.warm(at + 270_000, 0.1, MODELS.gpt);
   pi.warm(at + 280_000, 0.1);
-  pi.entries.push(
-    { type: "usage", kind: "cache_warm", provider: MODEL.provider, model: MODEL.id, timestamp: "soon" },
-    null,
-  );
+  const untimed = { provider: MODEL.provider, model: MODEL.id, timestamp: "soon" };
+  pi.entries.push({ type: "usage", kind: "cache_warm", ...untimed });
   const record = recordOf(pi.ctx.sessionManager);
   assert.deepEqual(record.cacheTimes(), { warmedAt: [at + 280_000], coldAt: [] });
   assert.ok(
     Math.abs(record.dollars() - pi.dollars - 0.2) < 1e-9,
     "what pi paid is in its footer, whatever it was for",
   );
-  assert.deepEqual(recordOf().cacheTimes(), { warmedAt: [], coldAt: [] });
 });

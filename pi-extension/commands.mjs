@@ -1,7 +1,6 @@
 // The commands after `/strata`, and what each does.
 
 import { panelText, statusText } from "./panel.mjs";
-import { switchOff } from "./settings.mjs";
 import { show } from "./show.mjs";
 
 /** Each word after `/strata`: its description, and a function that returns the answer: a text, or a text and its kind. */
@@ -13,18 +12,10 @@ const COMMANDS = {
     (session) => session.cut(),
   ],
   status: ["lists every option in force and where it comes from", statusText],
-  pause: ["sends requests whole, until /strata resume", switchEdits],
-  resume: ["edits requests again", switchEdits],
-  off: ["the same for every session to come, until /strata on", switchEdits],
-  on: ["edits requests again, in every session", switchEdits],
+  pause: ["sends requests whole, until /strata resume", pause],
+  resume: ["edits requests again", resume],
 };
-/** Confirmation of each switch. */
-const SWITCHED = {
-  pause: "pi-strata paused: requests are sent whole until /strata resume.",
-  resume: "pi-strata edits requests again.",
-  off: "pi-strata is off, in later sessions too, until /strata on.",
-  on: "pi-strata is on.",
-};
+const PAUSED = "pi-strata paused: requests are sent whole until /strata resume.";
 export const DESCRIPTION = `what the context holds, what was cut and why; ${Object.keys(COMMANDS).slice(1).join(", ")}`;
 
 /** A complete word gets no completion: else Enter takes it, and only a second Enter runs the command. */
@@ -39,7 +30,7 @@ export async function runCommand(session, argument) {
   const [word, what] = argument.trim().split(/\s+/);
   const [, run] = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : ["", unknown];
   try {
-    const told = await run(session, what, word);
+    const told = await run(session, what);
     if (told !== undefined) session.tell(...[told].flat());
   } catch (error) {
     session.tell(`pi-strata: ${error.message}`, "warning");
@@ -51,10 +42,13 @@ function unknown() {
   return [`There is ${names.join(", ")}.`, "warning"];
 }
 
-async function switchEdits(session, _what, word) {
-  const isPaused = word === "pause" || word === "off";
-  if (word === "on" || word === "off") switchOff(isPaused);
-  session.pause(isPaused);
-  const warning = isPaused ? await session.wholeWarning() : undefined;
-  return warning === undefined ? SWITCHED[word] : [`${SWITCHED[word]} ${warning}`, "warning"];
+async function pause(session) {
+  session.pause(true);
+  const warning = await session.wholeWarning();
+  return warning === undefined ? PAUSED : [`${PAUSED} ${warning}`, "warning"];
+}
+
+function resume(session) {
+  session.pause(false);
+  return "pi-strata edits requests again.";
 }

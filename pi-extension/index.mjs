@@ -3,15 +3,14 @@
 
 import strata from "../index.js";
 import { completions, DESCRIPTION, runCommand } from "./commands.mjs";
-import { shrink } from "./compaction.mjs";
 import { statusLine } from "./panel.mjs";
 import { Session } from "./session.mjs";
 
-export { shrink, statusLine };
+export { statusLine };
 
 /**
  * Events of pi, each with the method of the session that answers it unless it is paused. Older versions of pi never send the
- * last two.
+ * last one.
  */
 const EVENTS = {
   context: "transform",
@@ -19,7 +18,6 @@ const EVENTS = {
   session_before_compact: "beforeCompact",
   session_before_tree: "beforeTree",
   cache_warming_decision: "warming",
-  agent_before_settle: "persist",
 };
 
 /** An extension with these options of the hook, on top of the user's settings. The model's terms come from pi's catalogue. */
@@ -41,7 +39,6 @@ export function createExtension(options = {}) {
     });
     for (const [name, method] of Object.entries(EVENTS))
       on(name, (active, event) => (active.isPaused ? undefined : active[method](event)));
-    on("session_shutdown", (active) => active.show(undefined));
     pi.registerCommand?.("strata", {
       description: DESCRIPTION,
       getArgumentCompletions: completions,

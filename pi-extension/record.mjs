@@ -3,36 +3,26 @@
 
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 
-/** Entries whose `usage` is part of the bill, beside messages. */
-const BILLED = ["usage", "compaction", "branch_summary"];
-
-/** What pi's session manager holds; nothing while pi shuts down, as it throws then. */
+/** What pi's session manager holds. */
 export function recordOf(manager) {
-  const ask = (name) => {
-    try {
-      return manager?.[name]?.();
-    } catch {
-      return undefined;
-    }
-  };
-  const list = (name) => [ask(name) ?? []].flat().filter(Boolean);
-  /** Every message of the session, those of other branches and from before a compaction too. */
-  const messages = () =>
-    list("getEntries").flatMap(({ type, message }) => (type === "message" && message ? [message] : []));
   return {
-    messages,
+    /** Every message of the session, those of other branches and from before a compaction too. */
+    messages: () =>
+      manager.getEntries().flatMap(({ type, message }) => (type === "message" ? [message] : [])),
     /** The list of the next request without system messages; empty if pi does not hand it over. */
     context() {
-      const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
+      const built = manager.buildSessionProjection?.() ?? manager.buildSessionContext?.();
       return built?.messages?.filter(({ role }) => role !== "system") ?? [];
     },
     /** Dollars that pi has counted for this session, as its footer sums them up. */
     dollars() {
-      const others = list("getEntries").filter(({ type }) => BILLED.includes(type));
-      const costs = [...messages(), ...others].map(({ usage }) => usage?.cost?.total).filter(Number.isFinite);
+      const costs = manager
+        .getEntries()
+        .map(({ message, usage = message?.usage }) => usage?.cost?.total)
+        .filter(Number.isFinite);
       return costs.reduce((sum, cost) => sum + cost, 0);
     },
     /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
-    cacheTimes: () => cacheTimesOf(list("getBranch")),
+    cacheTimes: () => cacheTimesOf(manager.getBranch()),
   };
 }

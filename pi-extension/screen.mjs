@@ -1,4 +1,4 @@
-// Fits text to a terminal: tables, wrapped sentences, and a reader that opens a text at its top.
+// Fits text to a terminal: tables, and a reader that opens a text at its top.
 
 import * as terminal from "../lib/cli/terminal.mjs";
 
@@ -12,19 +12,12 @@ const PAGE_LETTERS = { pageDown: " ", pageUp: "b" };
 
 const { columnsOf, inColumns, printable, widthsOf } = terminal;
 
-/** Columns of a line of standard error. */
-export const errorColumns = () => process.stderr.columns || terminal.USUAL_COLUMNS;
+/** Columns of a notice. */
+export const noticeColumns = () => terminal.screenColumns() - MARGIN;
 
-/** The first line of a text, with an ellipsis where the rest is missing or the line is wider than `columns`. */
-export function clipped(text, columns = Number.POSITIVE_INFINITY) {
-  const line = printable(text.split("\n", 1)[0]);
-  const isWhole = columnsOf(line) <= columns && !text.includes("\n");
-  return isWhole ? line : `${pieces(line, columns - 1)[0]}…`;
-}
-
-/** The lines of `text`, each broken where it is wider than `columns`. */
-export function wrapped(text, columns) {
-  return text.split("\n").flatMap((line) => terminal.wrapped(printable(line), columns, pieces));
+/** A line, cut to `columns` with an ellipsis. */
+function clipped(line, columns) {
+  return columnsOf(line) <= columns ? line : `${pieces(line, columns - 1)[0]}…`;
 }
 
 /** A text in pieces of at most so many columns. */
@@ -43,22 +36,15 @@ function pieces(text, columns) {
   return parts;
 }
 
-/**
- * Lines of a table. Columns of numbers are to the right, the first one and all others to the left. The widest columns on the left
- * are clipped where the table is wider than a notice.
- */
+/** Lines of a table, cut to the width of a notice. Columns of numbers are to the right. */
 export function table(header, rows) {
-  const columns = terminal.screenColumns() - MARGIN;
-  const lines = [header, ...rows.map((cells) => cells.map(String))];
-  const isLeft = header.map((_, i) => i === 0 || rows.some((cells) => !/^[\d,]*$/.test(cells[i])));
+  const lines = [header, ...rows].map((cells) => cells.map(printable));
   const widths = widthsOf(lines);
-  const lineOf = (cells) => {
-    const fitting = cells.map((cell, i) => clipped(cell, widths[i]));
-    return inColumns(fitting, widths, (i) => isLeft[i]);
-  };
-  const widest = () => widths.reduce((best, width, i) => (isLeft[i] && width > widths[best] ? i : best), 0);
-  while (columnsOf(lineOf(header)) > columns && widths[widest()] > 1) widths[widest()] -= 1;
-  return lines.map((cells) => lineOf(cells).trimEnd());
+  const isText = header.map((_, i) => rows.some((cells) => !/^[\d,]*$/.test(cells[i])));
+  return lines.map((cells) => {
+    const line = inColumns(cells, widths, (i) => isText[i]).trimEnd();
+    return clipped(line, noticeColumns());
+  });
 }
 
 /** Shows `text` from its top in pi's terminal until the user closes it. Returns false if this pi has no terminal. */
@@ -75,15 +61,18 @@ export async function read(ui, title, text) {
 function reader(title, text, { tui, theme, keys, done }) {
   let [lines, columns, top] = [[], 0, 0];
   const page = () => Math.max(LEAST_READER_ROWS, (tui.terminal?.rows ?? 0) - READER_MARGIN);
+  const wrapped = (line) => terminal.wrapped(printable(line), columns - MARGIN, pieces);
   return {
     render(width) {
-      if (width !== columns) lines = wrapped(text, width - MARGIN);
-      columns = width;
+      if (width !== columns) {
+        columns = width;
+        lines = text.split("\n").flatMap(wrapped);
+      }
       const shown = lines.slice(top, top + page());
       const place = `lines ${top + 1} to ${top + shown.length} of ${lines.length}`;
       const keysText = "space and b turn pages, up and down go by line, escape closes";
       return [
-        theme.fg("accent", clipped(` ${title}`, columns)),
+        theme.fg("accent", clipped(` ${printable(title)}`, columns)),
         "",
         ...shown.map((line) => ` ${line}`),
         "",

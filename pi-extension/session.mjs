@@ -3,12 +3,11 @@
 import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
 import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
-import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
+import { printable, screenColumns, wrapped } from "../lib/cli/terminal.mjs";
+import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
-import { pathProtection } from "./paths.mjs";
 import { recordOf } from "./record.mjs";
-import { errorColumns, wrapped } from "./screen.mjs";
 import { OTHER_DEFAULTS, readSettings } from "./settings.mjs";
 import { current, paysToLetCool } from "./warming.mjs";
 
@@ -25,11 +24,7 @@ export class Session {
   #learned = new Map();
   /** Time of the prompt that pi has not sent yet, in ms. */
   #promptedAt = 0;
-  /** Time of the cut that the next request makes, in ms. */
-  #cutAt;
-  #saidDead = false;
   isPaused = false;
-  calls = { count: 0, tokensSaved: 0 };
   /** Number of compactions by pi that were declined. */
   declined = 0;
 
@@ -37,18 +32,16 @@ export class Session {
   constructor(given, pi, ctx) {
     this.pi = pi;
     this.given = given;
-    this.settings = readSettings(ctx.cwd, { isTrusted: ctx.isProjectTrusted?.() !== false });
-    const { enabled, protectPaths = [], compactionModel, persistEdits, ...settings } = this.settings.values;
-    const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
-    const isProtected = pathProtection(protectPaths, ctx.cwd);
+    this.settings = readSettings(ctx.cwd, ctx.isProjectTrusted?.() !== false);
+    const { enabled, ...settings } = this.settings.values;
+    const { onEvent, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     this.options = {
-      contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
+      contextWindow: () => this.terms.contextWindow,
       cache: () => this.terms.cache,
       maxPromptTokens: () => this.terms.maxPromptTokens,
       warmedAt: () => this.times.warmedAt,
       coldAt: () => this.times.coldAt,
       ...chosen,
-      protect: (message) => isProtected(message) || protect?.(message) === true,
     };
     this.hook = strata.createTransformContext({
       ...this.options,
@@ -63,6 +56,8 @@ export class Session {
     const recall = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
     if (chosen.recall === true) pi.registerTool?.({ ...recall, promptSnippet: RECALL_SNIPPET });
     if (enabled === false) this.pause(true);
+    const { native, error, hint } = strata.status();
+    if (!native) this.tell(`pi-strata is off, the context is sent whole: ${error}. ${hint}`, "warning");
   }
 
   /** Reads what pi reports of its session and its model now. */
@@ -71,40 +66,26 @@ export class Session {
     this.record = recordOf(ctx.sessionManager);
     this.times = this.record.cacheTimes();
     const limit = this.#learned.get(`${ctx.model?.provider}/${ctx.model?.id}`);
-    this.terms = termsOf(ctx.model, this.settings.compaction, { limit });
+    this.terms = termsOf(ctx.model, this.settings.compaction, limit);
   }
 
   /** Answers with the messages to send instead of these. */
   async transform({ messages }) {
     this.#promptedAt = 0;
-    const { count } = this.calls;
     const sent = await this.hook(messages, this.ctx.signal);
     this.#last = { messages, sent };
-    if (this.#cutAt !== undefined && this.calls.count > count) {
-      const text = await this.#cutText(messages, this.#cutAt);
-      this.#cutAt = undefined;
-      this.tell(`pi-strata: ${text}`);
-    }
     return { messages: sent };
   }
 
   #note(event) {
-    const { type, provider, model, contextWindow, code, tokensBefore, tokensAfter } = event;
+    const { type, provider, model, contextWindow } = event;
     if (type === "contextWindowLearned") this.#learned.set(`${provider}/${model}`, contextWindow);
     if (type === "transformed" || type === "failed") this.show(statusLine(event));
-    if (type === "transformed") {
-      this.calls.count += 1;
-      this.calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);
-    }
-    if (code !== "ERR_NATIVE_UNAVAILABLE" || this.#saidDead) return;
-    this.#saidDead = true;
-    const { error, hint } = strata.status();
-    this.tell(`pi-strata is off, the context is sent whole: ${error}. ${hint}`, "warning");
   }
 
-  /** A dry run of the hook over these messages, with some options changed. */
-  explain(messages, changed) {
-    return strata.explain(messages, { ...this.options, ...changed });
+  /** A dry run of the hook over these messages. */
+  explain(messages) {
+    return strata.explain(messages, this.options);
   }
 
   /** The latest request, `{ messages, sent }`; after a restart, the next one as planned. Both are empty without a conversation. */
@@ -128,7 +109,7 @@ export class Session {
 
   /**
    * Declines a needless compaction by pi: the request fits without it. Any other one summarises what the model saw, not the
-   * uncut list, with the model that the user named, if any.
+   * uncut list.
    */
   async beforeCompact(event) {
     const state = { promptedAt: this.#promptedAt, isIdle: this.ctx.isIdle?.() };
@@ -137,14 +118,7 @@ export class Session {
       return { cancel: true };
     }
     seeAsSent(event.preparation, sentOf(await this.latest()));
-    const { compactionModel } = this.settings.values;
-    if (compactionModel === undefined) return undefined;
-    try {
-      return { compaction: await compactBy(compactionModel, event, this.ctx) };
-    } catch (error) {
-      this.tell(`pi-strata: ${error.message}; pi compacts by its own model`, "warning");
-      return undefined;
-    }
+    return undefined;
   }
 
   /** True if the next request has room where pi, which measures the uncut list, sees none. */
@@ -153,9 +127,14 @@ export class Session {
     return isOurs && (await this.explain(this.#next())).tokensAfter <= this.#room();
   }
 
+  /** The model's window in tokens. */
+  window() {
+    return current(this.options.contextWindow);
+  }
+
   /** Most tokens of a request. */
   #room() {
-    return roomOf(this.terms, this.options.contextWindow(), this.options.reserveTokens);
+    return roomOf(this.terms, this.window(), this.options.reserveTokens);
   }
 
   async beforeTree({ preparation }) {
@@ -166,13 +145,6 @@ export class Session {
   async warming(event) {
     const isCheaper = await paysToLetCool(event, this.#last.messages, this.options);
     return isCheaper ? { action: "stop" } : undefined;
-  }
-
-  /** Writes the edits into the session file if the user wants that, so that footer, forks and a restart see them. */
-  persist({ entries = [], context }) {
-    if (this.settings.values.persistEdits !== true) return undefined;
-    const drafts = contextEdits(context?.contextEntries, sentOf(this.#last));
-    return drafts.length === 0 ? undefined : { entries: [...entries, ...drafts] };
   }
 
   pause(isPaused) {
@@ -194,22 +166,15 @@ export class Session {
    */
   async cut() {
     const cutAt = Date.now();
+    const messages = this.#next();
+    const { tokensAfter: uncut } = await this.explain(messages);
     this.pi.appendEntry?.(OWN_TYPE, { cutAt });
     this.take(this.ctx);
-    const text = await this.#cutText(this.#next(), cutAt);
-    this.#cutAt = cutAt;
-    return `The next request is cut as on a cold cache. ${text}`;
-  }
-
-  /** Compares the request of these messages with the cut at `cutAt` and without it. */
-  async #cutText(messages, cutAt) {
-    const others = this.times.coldAt.filter((time) => time !== cutAt);
-    const { tokensAfter: uncut } = await this.explain(messages, { coldAt: others });
-    const { tokensAfter } = await this.explain(messages, { coldAt: [...others, cutAt] });
+    const { tokensAfter } = await this.explain(messages);
     const saved = Math.round(uncut - tokensAfter);
     if (saved <= 0)
-      return `There is nothing to cut: the request needs all of its ${whole(tokensAfter)} tokens.`;
-    return `${whole(saved)} tokens are cut: the request holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`;
+      return `There is nothing to cut: the next request needs all of its ${whole(tokensAfter)} tokens.`;
+    return `The next request is cut as on a cold cache. ${whole(saved)} tokens are cut: it holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`;
   }
 
   show(text) {
@@ -219,6 +184,9 @@ export class Session {
   /** Shows a notice; without a screen on standard error, as standard output belongs to the answer. */
   tell(text, kind = "info") {
     if (this.ctx.hasUI) this.ctx.ui.notify(text, kind);
-    else process.stderr.write(`${wrapped(text, errorColumns()).join("\n")}\n`);
+    else {
+      const lines = text.split("\n").flatMap((line) => wrapped(printable(line), screenColumns()));
+      process.stderr.write(`${lines.join("\n")}\n`);
+    }
   }
 }

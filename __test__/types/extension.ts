@@ -1,6 +1,6 @@
 // The extension is one of pi's own kind, in every version it says it works in.
 
-import extension, { createExtension, shrink } from "pi-strata/pi-extension";
+import extension, { createExtension } from "pi-strata/pi-extension";
 import type { ExtensionFactory } from "../coding-agent/node_modules/@earendil-works/pi-coding-agent/dist/index.js";
 import type { ExtensionFactory as Factory73 } from "../coding-agent/node_modules/pi-coding-agent-0.73/dist/index.js";
 import type { ExtensionFactory as Factory15 } from "../coding-agent/node_modules/pi-coding-agent-1.5/dist/index.js";
@@ -11,6 +11,3 @@ extension satisfies Factory15;
 createExtension({ economy: "thrifty", marker: "en" }) satisfies ExtensionFactory;
 // @ts-expect-error an option that does not exist
 createExtension({ economies: "thrifty" });
-shrink([{ role: "user", content: "hi", mine: 1 }], 1000).then(
-  ([first]) => first?.mine satisfies number | undefined,
-);
