@@ -33,9 +33,9 @@ impl Ends {
     }
 
     /// Finds the ends of the next pieces from `at` on: at least one before the end of the text. Cuts pieces beyond ASCII
-    /// into parts if it is given the bridges.
+    /// into parts.
     #[inline(never)]
-    pub(crate) fn find(&mut self, pattern: Pattern, bridges: Option<&[u8]>, text: &[u8], at: usize) {
+    pub(crate) fn find(&mut self, pattern: Pattern, bridges: &[u8], text: &[u8], at: usize) {
         self.count = 0;
         if self.places.len() > BATCH + BLOCK {
             self.places.truncate(BATCH + BLOCK);
@@ -52,7 +52,7 @@ impl Ends {
     }
 
     #[inline(always)]
-    fn find_as<P: Pretokenizer>(&mut self, bridges: Option<&[u8]>, text: &[u8], at: usize) {
+    fn find_as<P: Pretokenizer>(&mut self, bridges: &[u8], text: &[u8], at: usize) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = Avx2::detect() {
             // SAFETY: `detect` saw the features on this machine.
@@ -95,7 +95,7 @@ impl Ends {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn find_avx2<P: Pretokenizer>(ends: &mut Ends, avx2: Avx2, bridges: Option<&[u8]>, text: &[u8], at: usize) {
+fn find_avx2<P: Pretokenizer>(ends: &mut Ends, avx2: Avx2, bridges: &[u8], text: &[u8], at: usize) {
     find_with::<P>(ends, avx2, bridges, text, at);
 }
 
@@ -103,7 +103,7 @@ fn find_avx2<P: Pretokenizer>(ends: &mut Ends, avx2: Avx2, bridges: Option<&[u8]
 fn find_with<P: Pretokenizer>(
     ends: &mut Ends,
     classify: impl Classify + Copy,
-    bridges: Option<&[u8]>,
+    bridges: &[u8],
     text: &[u8],
     mut at: usize,
 ) {
@@ -135,26 +135,21 @@ fn find_with<P: Pretokenizer>(
 }
 
 /// Appends the ends of one piece that is long or goes beyond ASCII, or of its parts.
-fn find_beyond<P: Pretokenizer>(ends: &mut Ends, bridges: Option<&[u8]>, text: &[u8], start: usize) -> usize {
+fn find_beyond<P: Pretokenizer>(ends: &mut Ends, bridges: &[u8], text: &[u8], start: usize) -> usize {
     let end = P::piece_end(text, start);
-    match (bridges, text.get(start..end)) {
-        (Some(bridges), Some(piece)) => cut(bridges, piece, |_, part_end| ends.push(start + part_end)),
-        _ => ends.push(end),
-    }
+    cut(bridges, text.get(start..end).unwrap_or_default(), |part_end| ends.push(start + part_end));
     end
 }
 
-/// Cuts a piece at each boundary that no token crosses and hands over the start and the end of each part, which has the
-/// same tokens alone.
+/// Cuts a piece at each boundary that no token crosses and hands over the end of each part, which has the same tokens alone.
 #[inline(always)]
-pub(crate) fn cut(bridges: &[u8], piece: &[u8], mut part: impl FnMut(usize, usize)) {
-    let (mut start, mut at, mut before) = (0, 0, 0);
+fn cut(bridges: &[u8], piece: &[u8], mut part: impl FnMut(usize)) {
+    let (mut at, mut before) = (0, 0);
     while let Some((character, len)) = packing::character_at(piece, at) {
         if at > 0 && character as u8 >= 0xe0 && !packing::is_bridged(bridges, before, character) {
-            part(start, at);
-            start = at;
+            part(at);
         }
         (at, before) = (at + len, character);
     }
-    part(start, at);
+    part(at);
 }

@@ -23,7 +23,7 @@ use std::{
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_secret};
 
 use super::{
-    cache::Span,
+    cache::Key,
     classes::{self, Class},
     packing,
     pattern::Pattern,
@@ -62,16 +62,16 @@ impl SeenTexts {
     }
 }
 
-/// The key of a span: a hash no one outside the process can foresee. Of its 112 bits two spans will not share all
+/// The key of a span: a hash no one outside the process can foresee. Of its 116 bits two spans will not share all
 /// in the lifetime of the universe.
-pub(crate) fn key(span: &[u8]) -> Span {
+pub(crate) fn key(span: &[u8]) -> Key {
     static SECRET: LazyLock<Box<[u8]>> = LazyLock::new(|| {
         /// The hash asks for at least 136 bytes.
         const WORDS: u64 = 24;
         let random = RandomState::new();
         (0..WORDS).flat_map(|word| random.hash_one(word).to_le_bytes()).collect()
     });
-    Span::new(xxh3_128_with_secret(span, &SECRET))
+    Key::of_hash(xxh3_128_with_secret(span, &SECRET))
 }
 
 /// The end of the span that starts at `start`, if one ends within reach.
