@@ -42,7 +42,7 @@ export interface Answer {
   edits: Float64Array
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay. */
   texts: Array<string>
-  /** The order in which the messages are sent, by index; empty where it is theirs. */
+  /** What is sent by index, in order; empty where nothing is moved. */
   order: Array<number>
 }
 

@@ -28,14 +28,14 @@ class Conversations {
    * Finds the `conversation` that `list` continues: `shared` is what both begin with, and `cuts` counts how many times in a row its
    * beginning was cut or changed. `isAside` says that it was cut: a host may ask aside with the end of a list. Returns an empty
    * object where the list begins a new conversation. `isFork` says that the list leaves an answer or the beginning behind: then
-   * the caller forks, for both may go on. The list has this `encoding` and `language()`.
+   * the caller forks, for both may go on. The list has this `encoding()` and `language()`.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive();
     const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
-      const isAlike = (one) => one.encoding === encoding && one.language === language();
+      const isAlike = (one) => one.encoding === encoding() && one.language === language();
       if (cut === undefined || !isAlike(cut)) return {};
       const isAside = cut.isAside || isShifted(cut.target, list);
       return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1, isAside };
@@ -43,8 +43,9 @@ class Conversations {
     const { conversation, target, knownEnd } = best;
     const isFork = leavesAnswer(best, list);
     // Before any answer two lists that begin alike are two conversations.
-    const isAnswered = target.slice(0, knownEnd).some(isAnswer);
-    if (!isAnswered && (isFork || conversation.encoding !== encoding)) return {};
+    const first = target.findIndex(isAnswer);
+    const isAnswered = first >= 0 && first < knownEnd;
+    if (!isAnswered && (isFork || conversation.encoding !== encoding())) return {};
     return { conversation, isFork, shared: best };
   }
 
@@ -84,6 +85,11 @@ class Conversations {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
     this.#heldBy.get(newestIn(conversation.target))?.delete(conversation);
+  }
+
+  /** The conversation of the last call. */
+  get latest() {
+    return this.#recent[0]?.deref();
   }
 
   #alive() {

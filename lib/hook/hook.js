@@ -26,7 +26,6 @@ class Hook {
   #host;
   /** What calls teach for all conversations, by encoding. */
   #lessons = new Map();
-  #latestEncoding;
 
   /** Throws a TypeError that begins with `owner` for an option that is off. */
   constructor(owner, given) {
@@ -69,7 +68,7 @@ class Hook {
     // The host pushes into the live array while this call waits. Holes become undefined.
     const list = [...messages];
     const kind = {
-      encoding: this.#encodingOf(list),
+      encoding: () => this.#encodingOf(list),
       language: () => languageOf(this.options.marker, list),
     };
     const found = this.#conversations.find(list, kind);
@@ -97,8 +96,7 @@ class Hook {
 
   /** A conversation that counts and writes markers so. */
   #newConversation(kind) {
-    const { encoding } = kind;
-    const language = kind.language();
+    const [encoding, language] = [kind.encoding(), kind.language()];
     const { Conversation: Native, Lessons } = native();
     const lessons = this.#lessons.get(encoding) ?? new Lessons();
     this.#lessons.set(encoding, lessons);
@@ -106,12 +104,10 @@ class Hook {
     return new Conversation(created, this.#host, { encoding, language });
   }
 
-  /** The encoding of the model that answered in `list`; before any answer, of the one that answered in another list. */
+  /** The encoding of the model that answered in `list`; before any answer, that of the latest conversation. */
   #encodingOf(list) {
     const known = encodingOfTranscript(this.options.encoding, list);
-    if (known === undefined && !list.some(isAnswer)) return this.#latestEncoding;
-    this.#latestEncoding = known;
-    return known;
+    return known === undefined && !list.some(isAnswer) ? this.#conversations.latest?.encoding : known;
   }
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */

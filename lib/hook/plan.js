@@ -44,20 +44,27 @@ function readPlan({ sizes, edits, texts, order }, last) {
 function applied(list, plan, writer, isAsRead) {
   const isMade = (edit) => isWhole(edit) || isMadeOf(list[edit.index], edit, writer, isAsRead);
   const edits = plan.edits.filter(isMade);
-  const made = { ...plan, edits };
-  if (edits.length === 0) return { plan: made, edited: list };
-  const sent = list.slice();
-  for (const edit of edits) {
-    if (edit.action === "drop") sent.fill(DROPPED, edit.index, edit.index + edit.count);
-    else if (!isWhole(edit)) sent[edit.index] = edit.copy;
-  }
-  const ordered = plan.order.length === 0 ? sent : plan.order.map((index) => sent[index]);
-  const isDropped = edits.some(({ action }) => action === "drop");
-  return { plan: made, edited: isDropped ? ordered.filter((message) => message !== DROPPED) : ordered };
+  const edited = edits.length === 0 ? list : request(list, edits, plan.order);
+  return { plan: { ...plan, edits }, edited };
 }
 
-/** Stands in a request where a message is left out. */
-const DROPPED = Symbol("dropped");
+/** `order` lists what is sent, if that is not the order of the list. */
+function request(list, edits, order) {
+  if (order.length > 0) {
+    const copies = new Map(edits.map(({ index, copy }) => [index, copy]));
+    return order.map((index) => copies.get(index) ?? list[index]);
+  }
+  // Of a long list little is sent.
+  const sent = [];
+  let next = 0;
+  for (const { index, count, copy } of edits) {
+    for (; next < index; next += 1) sent.push(list[next]);
+    if (copy !== undefined) sent.push(copy);
+    next = index + count;
+  }
+  for (; next < list.length; next += 1) sent.push(list[next]);
+  return sent;
+}
 
 /** True of an edit that changes no message itself: it leaves messages out, or moves one. */
 const isWhole = ({ action }) => action === "drop" || action === "moveAfter";

@@ -107,35 +107,21 @@ function sharedBeginning(known, list) {
   return { own, count, knownEnd: from + count, kept };
 }
 
-/** Messages of a list that may be compared by value with all known ones: a list may begin with a few new ones. */
+/** Messages of a list that may be compared with all known ones: a list may begin with a few new ones. */
 const MOST_SOUGHT = 8;
 
-/** The position in `known` of each message of `list` from `kept` on, as the same object or else as a copy; -1 for a new one. */
+/** The position in `known` of each message of `list` from `kept` on; -1 for a new one, and for one that went ahead of others. */
 function positionsIn(known, list, kept) {
-  let [next, comparisons, places] = [kept, MOST_SOUGHT * (known.length - kept), undefined];
-  const ownPlace = (message) => {
-    // While each is found behind the one before, the map would take longer.
-    const place = places === undefined ? known.indexOf(message, next) : -1;
-    if (place >= 0) return place;
-    if (places === undefined) {
-      places = new Map();
-      for (let i = kept; i < known.length; i += 1) places.set(known[i], i);
-    }
-    return places.get(message) ?? -1;
-  };
-  const copyPlace = (message) => {
-    for (let i = next; i < known.length && comparisons > 0; i += 1) {
-      if (isSameMessage(known[i], message)) return i;
+  let [next, comparisons] = [kept, MOST_SOUGHT * (known.length - kept)];
+  return Int32Array.from(list.slice(kept), (message) => {
+    for (let place = next; place < known.length && comparisons > 0; place += 1) {
+      if (isSameMessage(known[place], message)) {
+        next = place + 1;
+        return place;
+      }
       comparisons -= 1;
     }
     return -1;
-  };
-  return Int32Array.from(list.slice(kept), (message) => {
-    if (message === undefined) return -1;
-    const own = ownPlace(message);
-    const place = own < 0 ? copyPlace(message) : own;
-    if (place >= 0) next = place + 1;
-    return place;
   });
 }
 

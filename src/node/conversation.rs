@@ -234,7 +234,8 @@ impl Request {
 
 /// The first message that two requests send in different forms.
 fn first_difference(last: &[Edit], next: &[Edit]) -> Option<usize> {
-    let (mut one, mut other) = (each_form(last), each_form(next));
+    let same = last.iter().zip(next).take_while(|(was, is)| was == is).count();
+    let (mut one, mut other) = (each_form(last, same), each_form(next, same));
     loop {
         match (one.next(), other.next()) {
             (None, None) => return None,
@@ -244,9 +245,10 @@ fn first_difference(last: &[Edit], next: &[Edit]) -> Option<usize> {
     }
 }
 
-/// The form of each message that is edited.
-fn each_form(edits: &[Edit]) -> impl Iterator<Item = (usize, &Action, u32)> {
-    let each = edits.iter().flat_map(|edit| (edit.index..edit.end()).map(move |index| (index, edit)));
+/// The form of each message that is edited, from an edit on.
+fn each_form(edits: &[Edit], from: usize) -> impl Iterator<Item = (usize, &Action, u32)> {
+    let each =
+        edits.iter().skip(from).flat_map(|edit| (edit.index..edit.end()).map(move |index| (index, edit)));
     each.map(|(index, edit)| (index, &edit.action, edit.images_out))
 }
 

@@ -30,7 +30,7 @@ pub struct Answer {
     /// The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
-    /// The order in which the messages are sent, by index; empty where it is theirs.
+    /// What is sent by index, in order; empty where nothing is moved.
     pub order: Vec<u32>,
 }
 
@@ -87,7 +87,8 @@ pub(super) fn answer(
             texts.extend(text);
         }
     }
-    let order = if plan.moves.is_empty() { Vec::new() } else { transcript.sending_order() };
+    let mut order = if plan.moves.is_empty() { Vec::new() } else { transcript.sending_order() };
+    order.retain(|&index| !plan.drops(index));
     let order = order.into_iter().map(|index| index as u32).collect();
     Answer { sizes: sizes.to_string(), edits: Numbers(numbers), texts, order }
 }

@@ -115,11 +115,14 @@ impl Plan {
     /// The moves of messages that this plan sends, out of the way of calls that it sends.
     #[must_use]
     pub fn moves_in(&self, transcript: &Transcript) -> Vec<Move> {
-        let is_dropped = |index| {
-            let before = self.edits.partition_point(|edit| edit.index <= index).checked_sub(1);
-            let edit = before.and_then(|at| self.edits.get(at));
-            edit.is_some_and(|edit| edit.action == Action::Drop && index < edit.end())
-        };
-        transcript.moves().filter(|step| !is_dropped(step.index) && !is_dropped(step.opener)).collect()
+        transcript.moves().filter(|step| !self.drops(step.index) && !self.drops(step.opener)).collect()
+    }
+
+    /// Returns `true` if the message at `index` is left out of the request.
+    #[must_use]
+    pub fn drops(&self, index: usize) -> bool {
+        let before = self.edits.partition_point(|edit| edit.index <= index).checked_sub(1);
+        let edit = before.and_then(|at| self.edits.get(at));
+        edit.is_some_and(|edit| edit.action == Action::Drop && index < edit.end())
     }
 }
