@@ -337,8 +337,8 @@ const MISTAKES = {
     /^Cannot read -: there is no such file or folder; check the path\.\n$/,
   ],
   "options that are no object": [
-    ["replay", "--options", fileOf("array.json", "[]"), "-"],
-    /: an object of the hook's options was expected\.\n$/,
+    ["replay", "--options", fileOf("array.json", "[1]"), "-"],
+    /^there is no option 0; there are /,
   ],
   "a folder without sessions": [
     ["replay", join(folder, "..", "no-such-folder")],

@@ -145,9 +145,9 @@ pageTest(
   },
 );
 
-pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page, t) => {
+pageTest("thousands of calls are shown, and memory stays bounded", LOCAL, async (page, t) => {
   const options = { schedule: "everyCall", contextWindow: 2000, reserveTokens: 0 };
-  const { inspector, hook } = watch(t, options, { maxCalls: 10_000 });
+  const { inspector, hook } = watch(t, options);
   const url = await inspector.open();
   const messages = [];
   const play = async (calls) => {
@@ -160,16 +160,16 @@ pageTest("10 000 calls are shown, and memory stays bounded", LOCAL, async (page,
       if (messages.length > 60) messages.splice(0, 40);
     }
   };
-  await play(10_000);
+  await play(9_000);
   await page.goto(url);
   await page.locator("#status", { hasText: /[\d,]+ calls so far/ }).waitFor();
   const state = async () => (await fetch(new URL("state", url))).json();
   const first = await state();
-  assert.ok(first.calls.length <= 10_000);
+  assert.equal(first.calls.length, 9_000);
   await play(2_500);
   const second = await state();
-  assert.ok(second.calls.length <= 10_000, `${second.calls.length} calls`);
-  assert.ok(second.messages.role.length <= 50_100);
+  assert.ok(second.calls.length < 9_000, `${second.calls.length} calls`);
+  assert.ok(second.messages.role.length <= 20_100);
   assert.notEqual(second.revision, first.revision);
   await page
     .locator("#status", { hasText: `${second.calls.length.toLocaleString("en-US")} calls` })
@@ -216,9 +216,7 @@ test("an option that is not allowed is refused by its name when the inspector is
   const wrong = [
     [7, /options must be an object, not 7/],
     [null, /options must be an object, not null/],
-    [{ maxCall: 5 }, /there is no option maxCall; there are title, prices, maxCalls/],
-    [{ maxCalls: 0 }, /option maxCalls is 0; it must be a whole number from 1 on/],
-    [{ maxCalls: "many" }, /option maxCalls is "many"/],
+    [{ titel: "x" }, /there is no option titel; there are title, prices/],
     [{ title: 7 }, /option title is 7; it must be a text/],
     [{ prices: 5 }, /option prices is 5; it must be an object/],
     [{ prices: { input: -1 } }, /prices: option input is -1; it must be a finite number above 0/],

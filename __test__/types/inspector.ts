@@ -3,7 +3,7 @@
 import type { MessageLike, TransformContext } from "../../index";
 import { createInspector, type Inspector } from "../../lib/inspector/index";
 
-const inspector: Inspector = createInspector({ title: "t", prices: { input: 5 }, maxCalls: 100 });
+const inspector: Inspector = createInspector({ title: "t", prices: { input: 5 } });
 const hook: TransformContext = inspector.createTransformContext({ schedule: "sticky" });
 const sent: Promise<MessageLike[]> = hook([{ role: "user" }]);
 const address: Promise<string> = inspector.open({ port: 0 });

@@ -75,7 +75,7 @@ export async function readArguments(command, args, { options, takesFiles = false
   if (positionals.length > 1 && !takesFiles)
     throw new UsageError(`'${command}' takes at most 1 argument; there are ${positionals.length}${MORE}`);
   const { help, json, options: file, ...given } = values;
-  const hook = file === undefined ? {} : await optionsIn(file);
+  const hook = { ...(file && (await reading(file, readFile(file, "utf8").then(JSON.parse)))) };
   const own = {};
   for (const [name, value] of Object.entries(given)) {
     if (name in options) own[name] = options[name](value, `--${name}`);
@@ -109,20 +109,6 @@ function hookValue(text, { is }) {
   } catch {
     return text;
   }
-}
-
-async function optionsIn(file) {
-  const text = await reading(file, readFile(file, "utf8"));
-  const refuse = (reason) => {
-    throw new UsageError(`Cannot read ${printable(file)}: ${reason}.`);
-  };
-  try {
-    const options = JSON.parse(text);
-    if (rules.record.accepts(options)) return options;
-  } catch {
-    refuse("it is not valid JSON");
-  }
-  return refuse("an object of the hook's options was expected");
 }
 
 /** A parser of the whole numbers from 1 on. */

@@ -31,15 +31,6 @@ class ChangeLog {
       }
     }
   }
-
-  /** Forgets the oldest calls; the others are counted from 1 again. */
-  forget(calls) {
-    this.changes = this.changes.filter(({ to }) => to > calls);
-    for (const change of this.changes) {
-      change.from = Math.max(1, change.from - calls);
-      change.to -= calls;
-    }
-  }
 }
 
 /** Knows the messages by number, and notes where the host rewrote the conversation. */

@@ -26,8 +26,6 @@ export interface InspectorOptions {
    * Without prices and costs the page shows a dash.
    */
   prices?: { input: number; read?: number; write?: number; output?: number };
-  /** Calls that are kept, the oldest going first. Default 10 000. */
-  maxCalls?: number;
 }
 
 export interface Inspector {

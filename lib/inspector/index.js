@@ -4,28 +4,28 @@
 
 const { Hook } = require("../hook/hook.js");
 const { checkPrices } = require("../bill/prices.js");
-const { atLeastOne, checkOptions, record, text } = require("../options.js");
+const { checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
 const { serve } = require("./server.js");
 
-/** Numbers of calls, messages and changes that are kept. */
-const MAX_CALLS = 10_000;
-const MAX_MESSAGES = 50_000;
-const MAX_CHANGES = 50_000;
+/** Number of calls, messages or changes at which the record begins anew. */
+const MOST = 20_000;
 const OPTIONS = {
   title: ["pi-strata", text],
   prices: [undefined, record],
-  maxCalls: [MAX_CALLS, atLeastOne],
 };
 
 function createInspector(options) {
-  const { title, prices, maxCalls } = checkOptions("createInspector", options, OPTIONS);
-  const most = { calls: maxCalls, messages: MAX_MESSAGES, changes: MAX_CHANGES };
-  const log = new CallLog({ prices: checkPrices("createInspector", prices), most });
+  const { title, prices } = checkOptions("createInspector", options, OPTIONS);
+  const log = new CallLog({ prices: checkPrices("createInspector", prices), most: MOST });
   let opening;
   // Hosts pass the functions on without the object.
   return {
-    createTransformContext: (given) => watchedHook(given, log),
+    createTransformContext(given) {
+      const hook = new WatchedHook("createTransformContext", given);
+      hook.log = log;
+      return (messages, signal) => hook.transform(messages, signal);
+    },
     answered: (event) => log.answered(event?.type === "message_end" ? event.message : event),
     async open({ port = 0 } = {}) {
       opening ??= serve({ title, log, port }).catch((error) => {
@@ -43,12 +43,6 @@ function createInspector(options) {
 }
 
 /** A hook whose outcomes are logged. */
-function watchedHook(given, log) {
-  const hook = new WatchedHook("createTransformContext", given);
-  hook.log = log;
-  return (messages, signal) => hook.transform(messages, signal);
-}
-
 class WatchedHook extends Hook {
   report(outcome, call) {
     super.report(outcome, call);

@@ -7,10 +7,6 @@ const { Bill, rowOf } = require("../bill/bill.js");
 const { ChangeLog, Past } = require("./changes.js");
 const { textOf } = require("./text.js");
 
-/** Share of the calls that is dropped, oldest first, when there are more than are kept. */
-const TRIM_SHARE = 0.2;
-const WITHOUT_LIMIT = { calls: Infinity, messages: Infinity, changes: Infinity };
-
 class CallLog {
   #most;
   #billing;
@@ -23,11 +19,8 @@ class CallLog {
   /** Counts the changes that pages show. */
   #revision = 0;
 
-  /**
-   * Keeps at `most` so many calls, messages and changes. With more messages or changes the log begins anew. `billing` are the
-   * options of its `Bill`.
-   */
-  constructor({ most = WITHOUT_LIMIT, ...billing } = {}) {
+  /** With `most` calls, messages or changes the log begins anew. `billing` are the options of its `Bill`. */
+  constructor({ most = Infinity, ...billing } = {}) {
     this.#most = most;
     this.#billing = billing;
     this.#beginAnew();
@@ -41,10 +34,14 @@ class CallLog {
     this.#sent = new Map();
   }
 
+  #makeRoom() {
+    const size = Math.max(this.#calls.length, this.#past.length, this.#log.changes.length);
+    if (size >= this.#most) this.#beginAnew();
+  }
+
   /** Adds a call of the hook; returns its row. `given` are the numbers of its messages where a recording has them. */
   called({ list, edited, plan, conversation }, given) {
-    const { messages, changes } = this.#most;
-    if (this.#past.length > messages || this.#log.changes.length > changes) this.#beginAnew();
+    this.#makeRoom();
     const firstNew = this.#past.length;
     const tokens = conversation.tokens();
     const numbers = this.#past.enter(conversation.known, tokens, given);
@@ -75,6 +72,7 @@ class CallLog {
 
   /** Adds a call that failed: its messages were sent as they came. */
   failed(reason, contextWindow) {
+    this.#makeRoom();
     const {
       at = 0,
       stretch = 0,
@@ -88,11 +86,6 @@ class CallLog {
   }
 
   #add(call) {
-    if (this.#calls.length >= this.#most.calls) {
-      const gone = Math.ceil(this.#most.calls * TRIM_SHARE);
-      this.#calls.splice(0, gone);
-      this.#log.forget(gone);
-    }
     const row = { ...call, reported: null };
     this.#calls.push(row);
     this.#revision += 1;
