@@ -34,7 +34,7 @@ for (const how of ["import", "require"]) {
     assert.deepEqual(files.filter((file) => file.startsWith("lib/")).toSorted(), [
       "lib/contract.js",
       ...["options", "refusals", "snapshot"].map((name) => `lib/hook/${name}.js`),
-      ...["addon", "here", "native"].map((name) => `lib/native/${name}.js`),
+      ...["addon", "native"].map((name) => `lib/native/${name}.js`),
       "lib/options.js",
       // The messages of every stack are counted.
       ...["ai-sdk", "index", "parts", "shapes", "text"].map((name) => `lib/shapes/${name}.js`),

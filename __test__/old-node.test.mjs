@@ -31,13 +31,13 @@ test("an old Node is told by the command-line tool", () => {
     `require(${JSON.stringify(pathOf("bin/pi-strata.js"))})`,
   );
   assert.deepEqual([status, stdout], [2, ""]);
-  assert.equal(stderr, "pi-strata needs Node 20 or newer; this is Node 16.20.2.\n");
+  assert.equal(stderr, "pi-strata needs Node 20 or newer, or Electron 29 or newer; this is Node 16.20.2.\n");
 });
 
 test("an old Electron is told by the package", () => {
   const load = `try { require(${JSON.stringify(pathOf("entry.js"))}) } catch (error) { console.log(error.message) }`;
   const { stdout } = asIf({ node: "12.16.3", electron: "9.4.4" }, load);
-  assert.equal(stdout, "pi-strata needs Electron 29 or newer; this is Electron 9.4.4 (Node 12.16.3).\n");
+  assert.equal(stdout, "pi-strata needs Node 20 or newer, or Electron 29 or newer; this is Node 12.16.3.\n");
 });
 
 test("the package's entry hands on everything", async () => {

@@ -125,7 +125,7 @@ describe("the packed package", () => {
     "in need of a library": [
       () => writeFileSync(native, needingMissingLibrary(readFileSync(path.join(ROOT, nativeName())))),
       /libgcc_s\.so\.9/,
-      /lacks this library.*apk add libgcc/,
+      /lacks a library.*apk add libgcc/,
       "glibc",
     ],
   };
@@ -161,7 +161,7 @@ describe("the packed package", () => {
     const said = String.raw`The specified module could not be found.\n\\\\?\\C:\\app\\pi-strata.win32-x64-msvc.node`;
     writeFileSync(thrower, `throw Object.assign(new Error("${said}"), { code: "ERR_DLOPEN_FAILED" });`);
     const seen = probe([], { NAPI_RS_NATIVE_LIBRARY_PATH: thrower });
-    assertUnavailable(seen, { error: /^The specified module could not be found$/, hint: /needs Windows 10/ });
+    assertUnavailable(seen, { error: /^The specified module could not be found$/, hint: /Windows needs to be 10/ });
     assert.doesNotMatch(seen.count[1], /\.\./);
   });
 

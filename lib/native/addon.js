@@ -1,25 +1,46 @@
 // Finds and loads the native file of this machine: one that was built in the package's folder or copied beside a bundle, else the
 // one of the platform package.
 // Bundlers follow a `require` only if its name is written out, and accept a missing file only inside a `try`. Hence the long table.
+// A bundle as an ES module has neither `require` nor `__dirname`: Node hands out its modules another way since 20.16, and such a
+// bundle lies where the program does.
 "use strict";
 
-const here = require("./here.js");
+const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
+const path = process.getBuiltinModule?.("node:path") ?? require("node:path");
+const { createRequire } = process.getBuiltinModule?.("node:module") ?? require("node:module");
 
-const { HERE, createRequire, fs, path, wantedKey } = here;
+/** The folder of this file, or of the bundle that it is in. webpack may write `__dirname` relative. */
+const HERE = path.resolve(
+  typeof __dirname === "undefined" ? path.dirname(process.argv[1] ?? ".") : __dirname,
+);
 /** A `require` for any path: a bundle's own takes only the paths that the bundler saw. */
 const requireHere = createRequire(path.join(HERE, "index.js"));
-/** The platforms that files are made for. */
-const SUPPORTED = [
-  "linux-x64-gnu",
-  "linux-arm64-gnu",
-  "linux-x64-musl",
-  "linux-arm64-musl",
-  "darwin-universal",
-  "darwin-x64",
-  "darwin-arm64",
-  "win32-x64-msvc",
-  "win32-arm64-msvc",
-];
+
+/** Returns the keys of the packages that may fit this machine, in the order of the tries. */
+function platformKeys() {
+  const { platform, arch } = process;
+  if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
+  if (platform === "win32") return [`win32-${arch}-msvc`];
+  if (platform === "darwin") return ["darwin-universal", `darwin-${arch}`];
+  return [`${platform}-${arch}`];
+}
+
+/** Returns the key of the package that this machine needs. On Linux the process's report names the C library. */
+function wantedKey() {
+  const keys = platformKeys();
+  return process.platform === "linux" ? keys[isMusl() ? 1 : 0] : keys.at(-1);
+}
+
+function isMusl() {
+  const { report } = process;
+  if (report === undefined) return false;
+  const { excludeNetwork } = report;
+  // Otherwise the report looks up a name for each open connection.
+  report.excludeNetwork = true;
+  const { header, sharedObjects = [] } = report.getReport();
+  report.excludeNetwork = excludeNetwork;
+  return header?.glibcVersionRuntime === undefined && sharedObjects.some((file) => file.includes("ld-musl"));
+}
 
 /** Loads the file that a bundler put in place of one built from source, or of the platform package. Adds an error to `missed`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table that bundlers must be able to read
@@ -74,7 +95,7 @@ function loadAddon() {
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) return requireHere(chosen);
   const missed = [];
-  for (const key of here.platformKeys()) {
+  for (const key of platformKeys()) {
     const files = filesFor(key);
     for (const file of files) {
       const addon = loadFile(key, file, missed);
@@ -119,4 +140,4 @@ class UnsupportedError extends Error {
   }
 }
 
-module.exports = { SUPPORTED, loadAddon };
+module.exports = { HERE, loadAddon, wantedKey };

@@ -1,8 +1,7 @@
 // Says what to do if the native addon cannot be loaded. Each system has its own words for a cause, so this looks for words.
 "use strict";
 
-const { SUPPORTED } = require("./addon.js");
-const { HERE, wantedKey } = require("./here.js");
+const { HERE, wantedKey } = require("./addon.js");
 
 /** Returns the first advice that fits an error. */
 function adviceFor(error) {
@@ -17,7 +16,8 @@ function adviceFor(error) {
   const advice = [
     [
       isUnsupported(error),
-      `Installing again does not help: pi-strata is made for ${SUPPORTED.join(", ")}. Use one of these, ${fromSource}.`,
+      "Installing again does not help: pi-strata is made for Linux (glibc and musl), macOS and Windows, on x64 and ARM64. " +
+        `Use one of these, ${fromSource}.`,
     ],
     [
       says(/GLIBC_[\d.]+' not found/),
@@ -29,21 +29,15 @@ function adviceFor(error) {
     ],
     [says(/is incomplete/), `The file was cut short while it was installed. ${reinstall}`],
     [
-      says(/libgcc_s|libstdc\+\+/),
-      "The system lacks this library. Install it: apk add libgcc on Alpine, apt-get install libgcc-s1 on Debian.",
+      says(
+        /libgcc_s|libstdc\+\+|cannot open shared object|Error loading shared|module could not be found|^Module not/,
+      ),
+      "The system lacks a library that the file needs. Install it: apk add libgcc on Alpine, apt-get install libgcc-s1 " +
+        "on Debian. Windows needs to be 10 or newer.",
     ],
     [
-      says(/cannot open shared object file|Error loading shared library/),
-      "The system lacks this library. Install it with the system's package manager.",
-    ],
-    [
-      says(/^(The specified module could not be|Module not) found/),
-      "This Windows lacks a library that the file needs, which needs Windows 10 or newer.",
-    ],
-    [error?.code === "ERR_DLOPEN_DISABLED", "Node was started with --no-addons: start it without."],
-    [
-      error?.code === "ERR_ACCESS_DENIED",
-      "Node's permission model forbids it: start Node with --allow-addons as well.",
+      error?.code === "ERR_DLOPEN_DISABLED" || error?.code === "ERR_ACCESS_DENIED",
+      "Node forbids it: start it without --no-addons, or under its permission model with --allow-addons.",
     ],
     [
       says(/ELF|Mach-O|mach-o|architecture|Win32|file too short|invalid/),
@@ -52,10 +46,6 @@ function adviceFor(error) {
     [
       says(/code signature|library load disallowed/i),
       "macOS refuses the file's signature: sign the app after packaging it.",
-    ],
-    [
-      says(/undefined symbol: napi_|did not self-register/),
-      "This Node or Electron is too old: Node 20 or newer is needed.",
     ],
     [
       /\.asar[\\/]/.test(HERE),

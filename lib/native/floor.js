@@ -5,15 +5,8 @@
 var FLOOR = 20;
 
 /** Returns the sentence for a Node or Electron that is too old, else undefined. */
-function refusal() {
-  var electron = process.versions.electron;
-  if (parseInt(process.versions.node, 10) >= FLOOR) return undefined;
-  var found =
-    electron === undefined
-      ? "Node " + process.versions.node
-      : "Electron " + electron + " (Node " + process.versions.node + ")";
-  var wanted = electron === undefined ? "Node " + FLOOR + " or newer" : "Electron 29 or newer";
-  return "pi-strata needs " + wanted + "; this is " + found + ".";
-}
-
-exports.refusal = refusal;
+exports.refusal = function () {
+  var found = process.versions.node;
+  if (parseInt(found, 10) >= FLOOR) return undefined;
+  return "pi-strata needs Node " + FLOOR + " or newer, or Electron 29 or newer; this is Node " + found + ".";
+};
