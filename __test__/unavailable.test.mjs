@@ -161,7 +161,10 @@ describe("the packed package", () => {
     const said = String.raw`The specified module could not be found.\n\\\\?\\C:\\app\\pi-strata.win32-x64-msvc.node`;
     writeFileSync(thrower, `throw Object.assign(new Error("${said}"), { code: "ERR_DLOPEN_FAILED" });`);
     const seen = probe([], { NAPI_RS_NATIVE_LIBRARY_PATH: thrower });
-    assertUnavailable(seen, { error: /^The specified module could not be found$/, hint: /Windows needs to be 10/ });
+    assertUnavailable(seen, {
+      error: /^The specified module could not be found$/,
+      hint: /Windows needs to be 10/,
+    });
     assert.doesNotMatch(seen.count[1], /\.\./);
   });
 
