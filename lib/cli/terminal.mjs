@@ -64,17 +64,17 @@ export function textTable(heads, rows, { hasProse = false } = {}) {
 }
 
 /** Titles to the left, what they say to the right, wrapped below itself. Leaves out lines that are false. */
-export const figureList = (lines) => aligned(lines.filter(Boolean), true).join("\n");
+export const figureList = (lines, columns) => aligned(lines.filter(Boolean), true, columns).join("\n");
 
 /** Cells may come from a recording: nothing in them moves the cursor. */
-function aligned(given, hasProse) {
+function aligned(given, hasProse, columns = screenColumns()) {
   const rows = given.map((cells) => cells.map(printable));
   const widths = hasProse ? widthsOf(rows).slice(0, -1) : widthsOf(rows);
   return rows.map((cells) => {
     const line = inColumns(cells, widths, (i) => i === 0);
     if (!hasProse) return line;
     const indent = columnsOf(line + GAP);
-    const lines = wrapped(cells.at(-1), Math.max(LEAST_PROSE, screenColumns() - indent));
+    const lines = wrapped(cells.at(-1), Math.max(LEAST_PROSE, columns - indent));
     return line + GAP + lines.join(`\n${" ".repeat(indent)}`);
   });
 }
