@@ -15,7 +15,7 @@ const MAX_CHAT_ID_CHARS = 256;
 /** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
 const MOST_SECONDS = 1e11;
 /** A time as SQLite, Python and JavaScript write it: its separator, fraction and zone differ. */
-const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
+const UTC_TEXT = /^(\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00:?00|)$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
@@ -89,7 +89,7 @@ class StoredHistory {
   }
 
   async append(chatId, message) {
-    const { extra = null, ...row } = toRow(`${this.#owner}.append`, message);
+    const { extra = null, ...row } = toRow(message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
     const [{ id }] = await this.#insert("history", { ...values, ...(hasExtra && { extra }) }, "RETURNING id");
@@ -170,10 +170,10 @@ function timeLike(time) {
     const isSeconds = Math.abs(Number(time)) <= MOST_SECONDS;
     return BigInt(isSeconds ? Math.floor(now.getTime() / 1000) : now.getTime());
   }
-  const [, separator, fraction = "", zone = ""] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
-  const [date, clock] = now.toISOString().slice(0, -1).split("T");
-  const digits = clock.slice(8).padEnd(fraction.length, "0").slice(0, fraction.length);
-  return `${date}${separator}${clock.slice(0, 8)}${digits}${zone}`;
+  const iso = now.toISOString();
+  const [, shape, separator, zone] = UTC_TEXT.exec(time) ?? UTC_TEXT.exec(iso);
+  const digits = iso.replace("T", separator).replace("Z", "000000");
+  return digits.slice(0, shape.length) + zone;
 }
 
 class SqliteProvider extends StoredHistory {
@@ -198,22 +198,13 @@ class PostgresProvider extends StoredHistory {
 }
 
 /** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
-function toRow(method, message) {
-  const { role, content, isError, ...more } = fieldsOf(method, message);
+function toRow(message) {
+  const { role, content, isError, ...more } = checkedFields(message);
   if (isError) more.isError = true;
   // A text that a database cannot hold is stored as JSON as well.
   if (!isPlain(content)) more.content = content;
   const extra = written(more);
   return { role, text: storable(content), extra: extra === "{}" ? undefined : extra };
-}
-
-/** Returns the fields that a history stores. It has ids and times of its own. */
-function fieldsOf(method, message) {
-  try {
-    return checkedFields(message);
-  } catch (error) {
-    throw new TypeError(`${method}: ${error.message}`, { cause: error });
-  }
 }
 
 /** Returns the message of a row; none if the row is unreadable. */

@@ -135,9 +135,7 @@ class Pipeline {
 }
 
 function isCut(before, after) {
-  const isOther = ({ content, toolCalls }, i) =>
-    content !== after[i].content || toolCalls !== after[i].toolCalls;
-  return before.length !== after.length || before.some(isOther);
+  return before.length !== after.length || before.some(({ content }, i) => content !== after[i].content);
 }
 
 function pipelineConfigFromEnv(env = process.env) {

@@ -2,10 +2,10 @@
 // and Electron ship it with a Chinese and Japanese dictionary.
 "use strict";
 
-const stopWords = require("./stop_words.json");
+const { stopWords } = require("./words.json");
 
 /** Words without a topic: function words, and small talk with an assistant. */
-const STOP_WORDS = new Set(Object.values(stopWords).flatMap((words) => words.split(" ")));
+const STOP_WORDS = new Set(stopWords.split(" "));
 
 /** Part of a text that is searched, UTF-16 units. */
 const TEXT_UNITS = 4096;
