@@ -126,7 +126,7 @@ export interface SessionOptions {
   summarize?: Summarize | AIService;
   /** Longest time of a summariser, ms. Default 30 000. */
   summarizeTimeoutMs?: number;
-  /** Longest prompt for the summariser, cl100k tokens. Default 16 000, at least 400. */
+  /** Longest prompt for the summariser, cl100k tokens. Default 16 000. Below some 400 no message has room. */
   summarizeTokens?: number;
   /** Receives events. A slow or throwing listener changes nothing. */
   onEvent?: (event: SessionEvent) => void;

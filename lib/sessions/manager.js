@@ -19,18 +19,13 @@ const service = {
   allowed: "a function, or an object with the method callAI",
   accepts: (value) => typeof value === "function" || typeof value?.callAI === "function",
 };
-/** A shorter prompt has no room for its instructions. */
-const promptTokens = {
-  allowed: "a whole number from 400 on",
-  accepts: (value) => count.accepts(value) && value >= 400,
-};
 const OPTIONS = {
   maxMessages: [50, atLeastOne],
   maxCompressedMessages: [20, count],
   language: ["auto", oneOf("zh", "en", "auto")],
   summarize: [undefined, service],
   summarizeTimeoutMs: [30_000, positive],
-  summarizeTokens: [16_000, promptTokens],
+  summarizeTokens: [16_000, positive],
   onEvent: [undefined, rules.handler],
 };
 

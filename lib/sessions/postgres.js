@@ -88,19 +88,18 @@ class PostgresPool {
     if (!has(client, "query", "release")) throw this.#otherKind();
     // Without a listener, a connection that breaks between two statements ends the process.
     client.on?.("error", ignore);
-    let isBroken = false;
+    // After a failure the pool closes the connection, and the server rolls back.
+    let hasFailed = true;
     try {
-      return await work(async (sql, values) => {
+      const result = await work(async (sql, values) => {
         const numbered = sql.split("?").reduce((text, part, number) => `${text}$${number}${part}`);
         return (await client.query(numbered, values)).rows;
       });
-    } catch (error) {
-      isBroken = !isAnswer(error);
-      if (!isBroken) isBroken = await client.query("ROLLBACK").then(ignore, () => true);
-      throw error;
+      hasFailed = false;
+      return result;
     } finally {
       client.removeListener?.("error", ignore);
-      client.release(isBroken);
+      client.release(hasFailed);
     }
   }
 
