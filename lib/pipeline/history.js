@@ -30,9 +30,8 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** What differs in SQL: the cast of a column to text, the query for a table's columns, the columns of a new table of events. */
+/** What differs in SQL: the query for a table's columns, the columns of a new table of events. */
 const SQLITE = {
-  cast: "",
   columnsOf: (name) => {
     const names = name.split(".").reverse();
     const table = `pragma_table_info(${names.map(() => "?")})`;
@@ -42,7 +41,6 @@ const SQLITE = {
     "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
 };
 const POSTGRES = {
-  cast: "::text",
   columnsOf: (name) => [
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
      WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
@@ -72,13 +70,9 @@ class StoredHistory {
     const chat = this.#chat("getHistory", chatId);
     this.#checkCount("getHistory: limit", limit);
     const columns = await this.#columnsOf("history");
-    const { run, cast } = this.#database;
-    const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
-    const rows = await run(
-      `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${quoted(this.#names.history)}
-       WHERE chat_id = ? ORDER BY id DESC LIMIT ?`,
-      [chat, limit],
-    );
+    const read = columns.has("extra") ? "role, text, extra" : "role, text";
+    const sql = `SELECT ${read} FROM ${quoted(this.#names.history)} WHERE chat_id = ? ORDER BY id DESC LIMIT ?`;
+    const rows = await this.#database.run(sql, [chat, limit]);
     const messages = rows.reverse().flatMap(fromRow);
     const lost = rows.length - messages.length;
     if (lost > 0) {
@@ -207,11 +201,11 @@ function toRow(message) {
   return { role, text: storable(content), extra: extra === "{}" ? undefined : extra };
 }
 
-/** Returns the message of a row; none if the row is unreadable. */
+/** Returns the message of a row; none if the row is unreadable. `extra` is text, or the value of a jsonb column. */
 function fromRow({ role, text, extra }) {
   if (typeof role !== "string" || typeof text !== "string") return [];
   try {
-    return [{ role, content: text, ...JSON.parse(extra ?? "{}") }];
+    return [{ role, content: text, ...(typeof extra === "string" ? JSON.parse(extra) : extra) }];
   } catch {
     return [];
   }

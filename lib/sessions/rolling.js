@@ -234,7 +234,6 @@ class RollingMemory {
   /** Clips pairs; takes keywords if even clipped text is too long. */
   async #shortForm(pairs) {
     const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
-    if (newest.length === 0) return newest;
     const forms = clippedPairs(newest);
     for (const clipped of forms) {
       if (await this.#fits(clipped)) return clipped;
@@ -299,9 +298,8 @@ function asks(message, question) {
 
 /** True for the same message or a copy: hosts that store transcripts pass copies. */
 function isSameMessage(some, other) {
-  if (some === other) return true;
-  const isAlike = some?.role === other?.role && some?.timestamp === other?.timestamp;
-  return isAlike && some?.timestamp !== undefined && plainText(some.content) === plainText(other.content);
+  if (some?.role !== other?.role || some?.timestamp !== other?.timestamp) return false;
+  return plainText(some?.content) === plainText(other?.content);
 }
 
 function conversationOf({ q, a }) {

@@ -97,8 +97,7 @@ const promptChange = (message) => ({ put: [{ position: PROMPT, id: message.id, m
 /** Checks the version and the columns of the tables. Reads no session. A user without the right to write checks reads only. */
 function* checkTables(onlyReads = false) {
   const [row] = yield ["SELECT version FROM strata_meta"];
-  if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
-  if (row.version !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
+  if (row?.version !== VERSION) throw new DatabaseError("VERSION", `${row?.version}, not ${VERSION}`);
   const statements = Object.values(SQL).filter((sql) => !onlyReads || sql.startsWith("SELECT"));
   for (const sql of statements) yield [`EXPLAIN ${sql}`, ...(sql.match(/\?/g)?.fill(null) ?? [])];
 }
