@@ -16,8 +16,6 @@ const READ_SHARE = 0.5;
 /** Error of an estimate, in tokens and as a share, above which the prompt held something else than the messages. */
 const UNEXPLAINED_TOKENS = 600;
 const UNEXPLAINED_SHARE = 0.02;
-/** Number of reports of a list after which its estimates count as predictions. */
-const REPORTS_TO_TEACH = 2;
 /** Reasons that the schedule gives for a call at which it changed nothing. */
 const WAITS = new Set(["wait", "unpaid", "turnOpen"].map((name) => verdicts[name].en));
 
@@ -37,10 +35,9 @@ class Bill {
   #caches = new Map();
   #latest;
   /** The moves of the current list, the tokens they removed in all, and those its last call left out. */
-  #list = { moves: [], tokens: 0, taken: 0, reports: 0 };
+  #list = { moves: [], tokens: 0, taken: 0 };
   #hasMoved = false;
   #isPriced = false;
-  #errors = [];
   #dollars = { billed: 0, estimated: 0, saved: 0 };
   #misses = [];
   #moves = [];
@@ -79,10 +76,10 @@ class Bill {
       dollars: prices && missed * extraOf(prices, counts),
     };
     if (miss !== undefined) this.#misses.push(miss);
-    const isTold = row.tokensRaw !== undefined && row.tokensSent !== undefined;
-    const taken = isTold ? row.tokensRaw - row.tokensSent : 0;
-    const saved = isTold ? this.#saved(row.reason, counts, { taken, cache, miss, prices }) : 0;
-    if (isTold) this.#compare(row.tokensSent, counts, taken);
+    const taken = (row.tokensRaw ?? 0) - (row.tokensSent ?? 0);
+    const saved = this.#saved(row.reason, counts, { taken, cache, miss, prices });
+    if (taken > 0) this.#counts.editedCalls += 1;
+    if (counts.prompt + taken > this.#contextWindow) this.#counts.callsOverWindow += 1;
     this.#remember({ model, usage, at: row.at }, counts, cache, taken);
     for (const kind of ["prompt", "cacheRead", "cacheWrite", "output"]) this.#tokens[kind] += counts[kind];
     this.#tokens.saved += taken;
@@ -97,7 +94,7 @@ class Bill {
     this.#hasMoved ||= isHooks;
     if (isHooks) return;
     // The host's new list no longer holds what the hook removed from the old one.
-    this.#list = { moves: [], tokens: 0, taken: 0, reports: 0 };
+    this.#list = { moves: [], tokens: 0, taken: 0 };
     for (const cache of this.#caches.values()) cache.taken = 0;
   }
 
@@ -155,14 +152,6 @@ class Bill {
     return saved - cost;
   }
 
-  /** Compares the report with the estimate, and with the window that the whole list would have needed. */
-  #compare(tokensSent, { prompt }, taken) {
-    this.#counts.editedCalls += taken > 0 ? 1 : 0;
-    this.#counts.callsOverWindow += prompt + taken > this.#contextWindow ? 1 : 0;
-    if (this.#list.reports >= REPORTS_TO_TEACH) this.#errors.push(Math.abs(tokensSent - prompt) / prompt);
-    this.#list.reports += 1;
-  }
-
   #remember({ model, usage, at }, { prompt, cacheRead, cacheWrite }, cache, taken) {
     const gap = cache === undefined ? 0 : this.#gapSeconds(cache, at);
     const hasLived = cacheRead >= READ_SHARE * (cache?.prompt ?? Infinity);
@@ -202,7 +191,6 @@ class Bill {
       },
       misses: this.#misses.slice(),
       moves: this.#moves.map((move) => ({ ...move, cost: known(move.cost), saved: known(move.saved) })),
-      predicted: quantiles(this.#errors),
     };
   }
 }
@@ -212,11 +200,5 @@ const uncachedOf = (prices, { cacheWrite }) => (cacheWrite > 0 ? prices.cacheWri
 
 /** Extra dollars for a token that was not read from the cache. */
 const extraOf = (prices, counts) => Math.max(0, uncachedOf(prices, counts) - prices.cacheRead);
-
-function quantiles(errors) {
-  const sorted = errors.toSorted((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-  return { count: sorted.length, median: at(0.5), p95: at(0.95) };
-}
 
 module.exports = { Bill, rowOf };

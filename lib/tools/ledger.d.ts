@@ -143,6 +143,4 @@ export interface Ledger {
     /** Dollars that the removed tokens would have cost since. All `saved` minus all `cost` is `dollars.saved`. */
     saved?: number;
   }[];
-  /** Errors of the estimated prompt sizes, as shares of the reported ones. */
-  predicted: { count: number; median: number; p95: number };
 }
