@@ -196,7 +196,7 @@ test("settings that are no JSON object are told, and the session goes on", async
 
 test("/strata shows what the last request held, what was edited and why, and what was billed", async () => {
   const prompts = ["/strata", "go", "/strata"];
-  const { told, session } = await runPi({ prompts, strata: everyCall });
+  const { told } = await runPi({ prompts, strata: everyCall });
   const [first, panel] = told;
   assert.match(first, /has seen no request/);
   const rows = (title) => {
@@ -222,9 +222,6 @@ test("/strata shows what the last request held, what was edited and why, and wha
     panel,
     /^Prices of anthropic\/scripted-1: \$3 a million tokens of input, cache reads × 0\.1, writes × 1\.25\.$/m,
   );
-  const footer = session.getSessionStats().cost;
-  assert.ok(footer > 0);
-  assert.ok(panel.includes(`\nThis session: pi has counted $${footer.toFixed(3)}.\n`), panel);
   assert.match(panel, /\nSo far [\d,]+ tokens were not sent in 10 calls\.$/m);
   assert.match(panel, /^pi compacts above 183,616 tokens; requests stay below that\.$/m);
   assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);

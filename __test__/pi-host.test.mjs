@@ -169,7 +169,6 @@ test("after a restart the panel and the list of cuts are there before the first 
   await after.start();
   const panel = await after.command("");
   assert.match(panel, /^No request since pi started\. The next one would hold about [\d,]+ tokens/);
-  assert.ok(panel.includes(`\nThis session: pi has counted $${before.dollars.toFixed(3)}.`), panel);
   assert.match(await after.command("show"), /^ *1 +[\d,]+ {2}shortened +bash show 0$/m);
 });
 
@@ -184,16 +183,10 @@ test("/strata pause warns where the whole list has no room", async () => {
   );
 });
 
-test("every row of a long list can be reached, and an original opens at its top", async () => {
+test("every row of a long list is there, and an original opens at its top", async () => {
   const pi = await play(installed({ schedule: "everyCall" }), 70, 60);
-  const seen = [];
-  for (let command = "show"; command !== undefined && seen[0] !== 1; ) {
-    const text = await pi.command(command);
-    const rows = Array.from(text.matchAll(/^ *(\d+) .* bash show/gm), ([, nth]) => Number(nth));
-    assert.ok(rows.length > 0, text);
-    seen.unshift(...rows);
-    command = /Earlier ones: \/strata (show \d+-\d+)/.exec(text)?.[1];
-  }
+  const list = await pi.command("show");
+  const seen = Array.from(list.matchAll(/^ *(\d+) .* bash show/gm), ([, nth]) => Number(nth));
   assert.deepEqual(
     seen,
     Array.from({ length: 63 }, (_, at) => at + 1),
@@ -210,7 +203,6 @@ test("every row of a long list can be reached, and an original opens at its top"
   assert.equal(screen.lines().at(-3).trim(), original.at(-1));
   screen.press("cancel");
   assert.equal(await reading, "");
-  assert.match(await pi.command("show 1-3"), /^Cuts 1 to 3 of 63, oldest first\.$/m);
   assert.match(await pi.command("show 99"), /There is no cut 99/);
 });
 
@@ -227,7 +219,6 @@ test("from the first call on no request is above a price step that could be avoi
     const isClose = Math.abs(dollars.billed / pi.dollars - 1) < 0.01;
     assert.ok(isClose, `${name}: ${dollars.billed} and ${pi.dollars}`);
     const panel = await pi.command("");
-    assert.ok(panel.includes(`This session: pi has counted $${pi.dollars.toFixed(3)}.`), panel);
     assert.ok(panel.includes(`\nPrices of ${model.provider}/${model.id}: $`), panel);
     for (const told of [
       /^Without pi-strata this conversation would have cost about \$\d+\.\d{3} more\.$/m,
@@ -252,7 +243,6 @@ test("a silent server of the user's own is within its window, and nobody names a
     panel,
     /^Prices of local\/qwen-on-this-machine: pi's catalogue names none; they are learned from the bills\.$/m,
   );
-  assert.match(panel, /^This session: –, as pi has counted no dollars\.$/m);
   assert.doesNotMatch(panel, NOTHING);
 });
 

@@ -65,7 +65,6 @@ export async function panelText(session) {
   const explained = await session.explain(messages);
   const { tokensBefore, tokensAfter, schedule } = explained;
   const { calls, tokens, misses, dollars } = await ledger(messages, session.options);
-  const counted = session.record.dollars();
   const window = session.window();
   const share = Math.round((100 * tokensAfter) / window);
   const warmed = session.times.warmedAt;
@@ -84,7 +83,6 @@ export async function panelText(session) {
     priceText(session),
     compactionText(session),
     warmed.length > 0 && `pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`,
-    `This session: ${counted > 0 ? `pi has counted $${counted.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
     dollars.saved >= LEAST_DOLLARS &&
       `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
     tokens.saved > 0 && `So far ${whole(tokens.saved)} tokens were not sent in ${some(calls, "call")}.`,

@@ -2,12 +2,11 @@
 
 import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
-import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
+import { cacheTimesOf, OWN_TYPE } from "../lib/cli/recording/pi.mjs";
 import { printable, screenColumns, wrapped } from "../lib/cli/terminal.mjs";
 import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
-import { recordOf } from "./record.mjs";
 import { OTHER_DEFAULTS, readSettings } from "./settings.mjs";
 import { current, paysToLetCool } from "./warming.mjs";
 
@@ -52,8 +51,7 @@ export class Session {
     });
     this.take(ctx);
     for (const problem of this.settings.problems) this.tell(`pi-strata: ${problem}`, "warning");
-    // The tool reads by the markers' handles; pi's session file holds every original.
-    const recall = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
+    const recall = strata.createRecallTool(() => this.#originals());
     if (chosen.recall === true) pi.registerTool?.({ ...recall, promptSnippet: RECALL_SNIPPET });
     if (enabled === false) this.pause(true);
     const { native, error, hint } = strata.status();
@@ -63,8 +61,7 @@ export class Session {
   /** Reads what pi reports of its session and its model now. */
   take(ctx) {
     this.ctx = ctx;
-    this.record = recordOf(ctx.sessionManager);
-    this.times = this.record.cacheTimes();
+    this.times = cacheTimesOf(ctx.sessionManager.getBranch());
     const limit = this.#learned.get(`${ctx.model?.provider}/${ctx.model?.id}`);
     this.terms = termsOf(ctx.model, this.settings.compaction, limit);
   }
@@ -90,16 +87,29 @@ export class Session {
 
   /** The latest request, `{ messages, sent }`; after a restart, the next one as planned. Both are empty without a conversation. */
   async latest() {
-    const next = this.#last.messages.length === 0 ? this.record.context() : [];
+    const next = this.#last.messages.length === 0 ? this.#context() : [];
     if (next.length === 0) return this.#last;
     const plan = strata.createTransformContext({ ...this.options, onEvent() {} });
     this.#last = { messages: next, sent: await plan(next), isPlanned: true };
     return this.#last;
   }
 
+  /** Every message of the session file, those of other branches and from before a compaction too. */
+  #originals() {
+    const messages = this.ctx.sessionManager.getEntries().map(({ message }) => message);
+    return [...messages.filter(Boolean), ...this.#last.messages];
+  }
+
+  /** The list of the next request without system messages; empty if pi does not hand it over. */
+  #context() {
+    const { sessionManager } = this.ctx;
+    const built = sessionManager.buildSessionProjection?.() ?? sessionManager.buildSessionContext?.();
+    return built?.messages.filter(({ role }) => role !== "system") ?? [];
+  }
+
   /** The messages of the next request, with a question at their end. */
   #next() {
-    return [...this.record.context(), { role: "user", content: ".", timestamp: Date.now() }];
+    return [...this.#context(), { role: "user", content: ".", timestamp: Date.now() }];
   }
 
   /** pi checks if it has to compact after the user entered a prompt and before it is sent. */

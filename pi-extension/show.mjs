@@ -6,17 +6,13 @@ import { callsIn } from "../lib/shapes/text.js";
 import { ACTIONS, NO_REQUEST } from "./panel.mjs";
 import { read, table } from "./screen.mjs";
 
-/** Rows of one page of the list. */
-const PAGE_ROWS = 40;
-
 /** Lists the cuts, or opens the original of the one with this number. */
 export async function show(session, what) {
   const { messages } = await session.latest();
   if (messages.length === 0) return NO_REQUEST;
   const cuts = await cutsOf(messages, session);
   if (cuts.length === 0) return "Nothing is cut.";
-  const range = /^(\d+)-(\d+)$/.exec(what ?? "");
-  if (what === undefined || range !== null) return page(cuts, range?.slice(1).map(Number));
+  if (what === undefined) return listOf(cuts);
   const cut = cuts.find(({ nth }) => String(nth) === what);
   if (cut === undefined) return [`There is no cut ${what.slice(0, 40)}; /strata show lists them.`, "warning"];
   const title = `${cut.subject}: ${cut.done}, ${cut.reason}`;
@@ -24,19 +20,10 @@ export async function show(session, what) {
   return hasUI && (await read(ui, title, cut.text)) ? undefined : `${title}\n\n${cut.text}`;
 }
 
-/** A page of cuts, by default the newest ones. */
-function page(cuts, [from, to] = [cuts.length - PAGE_ROWS + 1, cuts.length]) {
-  const rows = cuts.filter(({ nth }) => nth >= from && nth <= to);
-  if (rows.length === 0) return `There are ${cuts.length} cuts; /strata show lists the newest.`;
-  const [first, last] = [rows[0].nth, rows.at(-1).nth];
-  const cells = rows.map(({ nth, saved, done, subject }) => [nth, saved, done, subject]);
-  const earlier = `${Math.max(1, first - PAGE_ROWS)}-${first - 1}`;
-  return [
-    ...table(["cut", "saved", "what was done", "file or command"], cells),
-    "",
-    `Cuts ${first} to ${last} of ${cuts.length}, oldest first.${first > 1 ? ` Earlier ones: /strata show ${earlier}.` : ""}`,
-    `/strata show ${last} opens one at its top.`,
-  ].join("\n");
+function listOf(cuts) {
+  const rows = cuts.map(({ nth, saved, done, subject }) => [nth, saved, done, subject]);
+  const list = table(["cut", "saved", "what was done", "file or command"], rows);
+  return [...list, "", `Oldest first. /strata show ${cuts.length} opens the last one at its top.`].join("\n");
 }
 
 /** The cuts of a request, oldest first. */
