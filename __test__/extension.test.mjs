@@ -233,8 +233,8 @@ test("/strata show lists the cuts in rows that fit pi's notices, and opens one b
   const [list, second] = told;
   assert.match(list, /^ *2 +[\d,]+ {2}shortened +bash : 0; for .*$/m);
   for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
-  assert.match(second, /^bash : 0; for .*: shortened, old tool result\n\n/);
-  assert.match(second, /^line 107 of a long result$/m);
+  assert.match(second, /^shortened, old tool result: bash : 0; for .*\n\n/);
+  assert.match(second, /^line 10 of a long result\n\nPage 1 of 20\. \/strata show 2 2 shows the next\.$/m);
 });
 
 test("/strata status lists every option in force and where it comes from", async () => {

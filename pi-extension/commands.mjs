@@ -6,7 +6,7 @@ import { show } from "./show.mjs";
 /** Each word after `/strata`: its description, and a function that returns the answer: a text, or a text and its kind. */
 const COMMANDS = {
   "": ["shows the last request, what was cut and why", panelText],
-  show: ["lists what was cut; /strata show 3 opens the third", show],
+  show: ["lists what was cut; /strata show 3 shows the third whole", show],
   now: [
     "cuts before the next request, as on a cold cache: for the end of a task",
     (session) => session.cut(),
@@ -27,10 +27,10 @@ export function completions(prefix) {
 
 /** Runs one command of `session` and shows its answer. */
 export async function runCommand(session, argument) {
-  const [word, what] = argument.trim().split(/\s+/);
+  const [word, ...more] = argument.trim().split(/\s+/);
   const [, run] = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : ["", unknown];
   try {
-    const told = await run(session, what);
+    const told = await run(session, ...more);
     if (told !== undefined) session.tell(...[told].flat());
   } catch (error) {
     session.tell(`pi-strata: ${error.message}`, "warning");

@@ -16,9 +16,6 @@ const LEAST_SHARE = 0.5;
 const MAX_RESERVED_SHARE = 0.25;
 /** Price of a token written for an hour, relative to input, at Anthropic. */
 const HOUR_WRITE = 2;
-/** Believable cache prices, as shares of the input's price. */
-const READ_RANGE = [0.001, 1];
-const WRITE_RANGE = [0.5, 3];
 
 /**
  * The hook's settings for a model of pi's: `contextWindow`, `cache`, `maxPromptTokens` with its `source`, and the price `step`
@@ -66,17 +63,14 @@ export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens
 
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
 function pricesOf({ cost, api, promptCache }) {
-  const share = (price, [least, most]) => {
-    const relative = Number((price / cost.input).toPrecision(6));
-    return relative >= least && relative <= most ? relative : undefined;
-  };
-  const read = isAmount(cost?.input) ? share(cost.cacheRead, READ_RANGE) : undefined;
-  if (read === undefined) return { steps: [] };
+  if (![cost?.input, cost?.cacheRead].every(isAmount)) return { steps: [] };
+  const share = (price) => Number((price / cost.input).toPrecision(6));
   const isLong = process.env.PI_CACHE_RETENTION === "long";
   const named = isLong ? promptCache?.long : promptCache?.short;
   const ttlSeconds = isAmount(named) ? named : undefined;
   const isDear = isLong && ttlSeconds && cost.cacheWrite > cost.input && api !== "openai-responses";
-  const write = isDear ? HOUR_WRITE : Math.max(1, share(cost.cacheWrite, WRITE_RANGE) ?? 1);
+  const written = isAmount(cost.cacheWrite) ? share(cost.cacheWrite) : 1;
+  const write = isDear ? HOUR_WRITE : Math.max(1, written);
   const steps = [cost.tiers ?? []]
     .flat()
     .filter((tier) => isAmount(tier?.inputTokensAbove) && isAmount(tier.input))
@@ -85,7 +79,7 @@ function pricesOf({ cost, api, promptCache }) {
       factor: isAmount(cacheRead) ? cacheRead / cost.cacheRead : input / cost.input,
     }))
     .sort((a, b) => a.above - b.above);
-  return { cache: { read, write, ttlSeconds }, steps };
+  return { cache: { read: share(cost.cacheRead), write, ttlSeconds }, steps };
 }
 
 /** True if reading the whole context above the step costs more extra than rewriting what one call adds below it. */

@@ -1,13 +1,19 @@
 // `/strata show`: the edited messages of the latest request, each with the file or command it is about, and the text it had.
 
 import { whole } from "../lib/cli/numbers.mjs";
+import { printable } from "../lib/cli/terminal.mjs";
 import { readable } from "../lib/inspector/text.js";
 import { callsIn } from "../lib/shapes/text.js";
 import { ACTIONS, NO_REQUEST } from "./panel.mjs";
-import { read, table } from "./screen.mjs";
+import { clipped, noticeColumns, pieces, table } from "./screen.mjs";
 
-/** Lists the cuts, or opens the original of the one with this number. */
-export async function show(session, what) {
+/** Rows of the terminal that a page leaves to its title, its hint and pi's footer. */
+const PAGE_MARGIN = 14;
+const LEAST_ROWS = 5;
+const USUAL_ROWS = 24;
+
+/** Lists the cuts, or shows a page of the original of the one with this number. */
+export async function show(session, what, page = "1") {
   const { messages } = await session.latest();
   if (messages.length === 0) return NO_REQUEST;
   const cuts = await cutsOf(messages, session);
@@ -15,15 +21,31 @@ export async function show(session, what) {
   if (what === undefined) return listOf(cuts);
   const cut = cuts.find(({ nth }) => String(nth) === what);
   if (cut === undefined) return [`There is no cut ${what.slice(0, 40)}; /strata show lists them.`, "warning"];
-  const title = `${cut.subject}: ${cut.done}, ${cut.reason}`;
-  const { hasUI, ui } = session.ctx;
-  return hasUI && (await read(ui, title, cut.text)) ? undefined : `${title}\n\n${cut.text}`;
+  return pageOf(cut, Math.max(1, Number.parseInt(page, 10) || 1));
+}
+
+/** A page of an original, small enough that its top is on the screen. */
+function pageOf({ nth, subject, done, reason, text }, page) {
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .flatMap((line) => pieces(printable(line), noticeColumns()));
+  const rows = Math.max(LEAST_ROWS, (process.stdout.rows || USUAL_ROWS) - PAGE_MARGIN);
+  const pages = Math.ceil(lines.length / rows);
+  const more = page < pages ? ` /strata show ${nth} ${page + 1} shows the next.` : "";
+  return [
+    clipped(`${done}, ${reason}: ${printable(subject)}`),
+    "",
+    ...lines.slice((page - 1) * rows, page * rows),
+    "",
+    `Page ${page} of ${pages}.${more}`,
+  ].join("\n");
 }
 
 function listOf(cuts) {
   const rows = cuts.map(({ nth, saved, done, subject }) => [nth, saved, done, subject]);
   const list = table(["cut", "saved", "what was done", "file or command"], rows);
-  return [...list, "", `Oldest first. /strata show ${cuts.length} opens the last one at its top.`].join("\n");
+  return [...list, "", `Oldest first. /strata show ${cuts.length} shows the last one.`].join("\n");
 }
 
 /** The cuts of a request, oldest first. */

@@ -94,7 +94,6 @@ export class FakePi {
   #isSilent;
   #overheadTokens;
   #isStale = false;
-  #reader;
   #time = 0;
 
   constructor(
@@ -131,10 +130,6 @@ export class FakePi {
       ui: {
         setStatus: (_key, text) => this.statuses.push(text),
         notify: (text, kind) => this.notices.push([kind, text]),
-        custom: (factory) =>
-          new Promise((done) => this.#open(factory, done)).finally(() => {
-            this.#reader = undefined;
-          }),
       },
     };
     return new Proxy(given, {
@@ -148,21 +143,6 @@ export class FakePi {
 
   replaceSession() {
     this.#isStale = true;
-  }
-
-  /** A component in a terminal of 80 columns and 24 rows. */
-  async #open(factory, done) {
-    const keys = { matches: (data, name) => `tui.select.${data}` === name };
-    const theme = { fg: (_color, text) => text };
-    const component = await factory({ terminal: { rows: 24 }, requestRender: () => {} }, theme, keys, done);
-    this.#reader = { lines: () => component.render(80), press: (key) => component.handleInput(key) };
-  }
-
-  /** The component that is open, once it is. */
-  async reader() {
-    for (let tries = 0; this.#reader === undefined && tries < 400; tries += 1)
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    return this.#reader;
   }
 
   emit(event, data = {}) {

@@ -29,13 +29,13 @@ export function printable(text) {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "");
 }
 
-/** One line, broken between words if it is wider than `columns`. A wider word stays whole, unless `pieces` cuts it. */
-export function wrapped(line, columns, pieces = (word) => [word]) {
+/** One line, broken between words if it is wider than `columns`. A wider word stays whole. */
+export function wrapped(line, columns) {
   if (columnsOf(line) <= columns) return [line];
   const lines = [""];
   for (const part of line.match(/\s+|\S+/g)) {
     if (columnsOf(lines.at(-1) + part) <= columns) lines[lines.length - 1] += part;
-    else if (/\S/.test(part)) lines.push(...pieces(part, columns));
+    else if (/\S/.test(part)) lines.push(part);
     else lines.push("");
   }
   return lines.map((text) => text.trimEnd()).filter((text) => text !== "");

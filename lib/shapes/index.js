@@ -11,12 +11,9 @@ const isObject = (value) => typeof value === "object" && value !== null;
 /** Known shapes that cannot be read, with the mark of each. */
 const UNREAD = [
   [
-    "UIMessage[] of the AI SDK (use convertToModelMessages)",
-    ({ parts, toolInvocations }) =>
-      Array.isArray(toolInvocations) ||
-      (Array.isArray(parts) && parts.every((part) => typeof part?.type === "string")),
+    "UIMessage[] of the AI SDK (use convertToModelMessages) or Gemini's contents",
+    ({ role, parts, toolInvocations = parts }) => role === "model" || Array.isArray(toolInvocations),
   ],
-  ["Gemini's contents", ({ role, parts }) => role === "model" || Array.isArray(parts)],
   [
     "Bedrock's Converse messages",
     ({ content }) =>
@@ -24,10 +21,8 @@ const UNREAD = [
   ],
   [
     "LangChain's messages",
-    ({ _getType, getType, lc, role, type, data }) =>
-      [_getType, getType].some((method) => typeof method === "function") ||
-      lc === 1 ||
-      (role === undefined && ["human", "ai", "system", "tool"].includes(type) && isObject(data)),
+    ({ _getType, getType = _getType, lc, role, data }) =>
+      typeof getType === "function" || lc === 1 || (role === undefined && isObject(data)),
   ],
   ["entries of a session file (use their message)", ({ role, message }) => !role && message?.role],
 ];
