@@ -36,24 +36,23 @@ export declare class Lessons {
 
 /** The plan for a request, and its reasons. */
 export interface Answer {
-  /** Sizes and the schedule's arithmetic, as JSON; null stands for none, and for an infinite number. */
-  sizes: string
-  /** The edits. */
-  edits: Float64Array
+  /**
+   * Its sizes, the schedule's arithmetic, the edits, and the order of what is sent by index, empty where nothing is moved. JSON, in
+   * which null stands for none and for an infinite number.
+   */
+  plan: string
   /** The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay. */
   texts: Array<string>
-  /** What is sent by index, in order; empty where nothing is moved. */
-  order: Array<number>
 }
 
 /** Returns the subject of a call: `["file", path]`, `["command", text]` or an empty list. `arguments` is JSON. */
 export declare function callSubject(tool: string, arguments: string): Array<string>
 
 /** Counts the tokens of each message that `lib/hook/snapshot.js` describes. `by_length` estimates them by length. */
-export declare function countMessages(rows: Rows, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Float64Array
+export declare function countMessages(rows: Rows, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Array<number>
 
 /** `countMessages` off the main thread. */
-export declare function countMessagesAsync(rows: Rows, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Promise<Float64Array>
+export declare function countMessagesAsync(rows: Rows, encoding?: number | undefined | null, byLength?: boolean | undefined | null): Promise<Array<number>>
 
 /** Counts the tokens of a string. `encoding` is an encoding's number; cl100k_base by default. */
 export declare function countText(text: string, encoding?: number | undefined | null): number

@@ -14,7 +14,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 10] = [
+const ENUMS: [(&str, &str); 9] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -22,7 +22,6 @@ const ENUMS: [(&str, &str); 10] = [
     ("reasons", "Reason"),
     ("keeps", "Keep"),
     ("verdicts", "Verdict"),
-    ("edit", "EditField"),
     ("families", "Family"),
     ("rules", "Rule"),
 ];

@@ -4,26 +4,16 @@
 
 const { cutMarker, gapMarkers, keptLines } = require("./markers.js");
 const { joinedText, string: textOf } = require("./snapshot.js");
-const {
-  REASONS,
-  VERDICTS,
-  actions: ACTIONS,
-  edit: EDIT,
-  markers: MARKERS,
-  positions,
-} = require("../contract.js");
-
-const AT = positions(EDIT);
-/** Numbers of a range: a text block with head and tail of a cut, lines from and to with why they stay, or a message and zeros. */
-const RANGE_NUMBERS = 3;
+const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
 /**
  * Reads a plan: its sizes, the schedule's arithmetic, and its edits, oldest message first. `last` holds the edits of the plan
  * before, to which the answer may refer.
  */
-function readPlan({ sizes, edits, texts, order }, last) {
-  const { verdict, arithmetic, firstChanged, learnedWindow, ...told } = JSON.parse(sizes);
+function readPlan({ plan, texts }, last) {
+  const { verdict, arithmetic, firstChanged, learnedWindow, edits, ...told } = JSON.parse(plan);
   const isSticky = verdict !== null;
+  const written = texts.values();
   return {
     ...told,
     firstChanged: firstChanged ?? undefined,
@@ -32,8 +22,21 @@ function readPlan({ sizes, edits, texts, order }, last) {
     /** Why the schedule moves or waits. */
     reason: isSticky ? VERDICTS[verdict] : "recomputed at every call",
     arithmetic: { ...arithmetic, paybackCalls: arithmetic.paybackCalls ?? Number.POSITIVE_INFINITY },
-    edits: readEdits(edits, texts, last),
-    order,
+    edits: edits.map((edit) => (typeof edit === "number" ? last[edit] : newEdit(edit, written))),
+  };
+}
+
+function newEdit({ action, reason, hasText, ...edit }, written) {
+  return {
+    ...edit,
+    action: ACTIONS[action],
+    reason: REASONS[reason],
+    /** A whole text to put in, or the handle that a cut names. */
+    text: hasText ? written.next().value : undefined,
+    /** The message that it was made of, the edited copy, and the text in that. */
+    of: undefined,
+    copy: undefined,
+    written: undefined,
   };
 }
 
@@ -68,45 +71,6 @@ function request(list, edits, order) {
 
 /** True of an edit that changes no message itself: it leaves messages out, or moves one. */
 const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
-
-function readEdits(numbers, texts, last) {
-  const told = texts.values();
-  const edits = [];
-  for (let at = 0; at < numbers.length; ) {
-    // Whole numbers, as V8 likes an index: one that came as a float is looked up several times slower.
-    const known = numbers[at] | 0;
-    at += 1;
-    if (known >= 0) {
-      edits.push(last[known]);
-      continue;
-    }
-    const number = (name) => numbers[at + AT[name]] | 0;
-    const first = at + EDIT.length;
-    const end = first + number("ranges") * RANGE_NUMBERS;
-    const ranges = [];
-    for (let from = first; from < end; from += RANGE_NUMBERS)
-      ranges.push(Array.from(numbers.subarray(from, from + RANGE_NUMBERS)));
-    // All have one shape, for each call walks them.
-    edits.push({
-      index: number("index"),
-      action: ACTIONS[number("action")],
-      layer: number("layer"),
-      reason: REASONS[number("reason")],
-      cl100kSaved: number("cl100kSaved"),
-      count: number("count"),
-      images: number("images"),
-      /** A whole text to put in, or the handle that a cut names. */
-      text: number("hasText") === 1 ? told.next().value : undefined,
-      ranges,
-      /** The message that it was made of, the edited copy, and the text in that. */
-      of: undefined,
-      copy: undefined,
-      written: undefined,
-    });
-    at = end;
-  }
-  return edits;
-}
 
 /** cl100k tokens that an edit saves, in the unit of the plan's sizes. */
 const tokensSaved = (saved, { scale }) => Math.round(saved * scale);

@@ -1,7 +1,7 @@
 //! Runs work on one of Node's worker threads: guarded, and rejected with an error that carries a code.
 
-use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, JsError, ToNapiValue, TypeName};
-use napi::{Env, Error, Task, ValueType, sys};
+use napi::bindgen_prelude::{AsyncTask, JsError, ToNapiValue, TypeName};
+use napi::{Env, Error, Task};
 
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
@@ -54,30 +54,5 @@ where
             Ok(JsError::from(failure).into_unknown(env).into())
         })
         .map_or_else(|failure| Err(failure.into()), Err)
-    }
-}
-
-/// Numbers that JavaScript receives as a `Float64Array`, in one copy.
-pub struct Numbers(pub(super) Vec<f64>);
-
-impl TypeName for Numbers {
-    fn type_name() -> &'static str {
-        "TypedArray"
-    }
-
-    fn value_type() -> ValueType {
-        ValueType::Object
-    }
-}
-
-impl ToNapiValue for Numbers {
-    unsafe fn to_napi_value(env: sys::napi_env, numbers: Self) -> napi::Result<sys::napi_value> {
-        guarded(|| {
-            let scope = Env::from_raw(env);
-            let array = Float64ArraySlice::copy_from(&scope, numbers.0)?;
-            // SAFETY: napi calls this on its own thread with the live environment the array was just made in.
-            Ok(unsafe { ToNapiValue::to_napi_value(env, array) }?)
-        })
-        .map_err(Error::from)
     }
 }

@@ -3,7 +3,7 @@
 use napi::JsString;
 use napi_derive::napi;
 
-use super::blocking::{Numbers, Promise, blocking};
+use super::blocking::{Promise, blocking};
 use super::encode::tokenizer;
 use super::failure::Result;
 use super::guarded::guarded;
@@ -17,18 +17,18 @@ pub fn count_text(text: JsString<'_>, encoding: Option<f64>) -> Result<u32> {
 }
 
 /// Counts the tokens of each message that `lib/hook/snapshot.js` describes. `by_length` estimates them by length.
-#[napi(ts_return_type = "Float64Array")]
-pub fn count_messages(rows: Rows<'_>, encoding: Option<f64>, by_length: Option<bool>) -> Result<Numbers> {
+#[napi]
+pub fn count_messages(rows: Rows<'_>, encoding: Option<f64>, by_length: Option<bool>) -> Result<Vec<u32>> {
     guarded(|| tokens_of(&Batch::take(&rows)?, encoding, by_length))
 }
 
 /// `countMessages` off the main thread.
-#[napi(ts_return_type = "Promise<Float64Array>")]
+#[napi(ts_return_type = "Promise<Array<number>>")]
 pub fn count_messages_async(
     rows: Rows<'_>,
     encoding: Option<f64>,
     by_length: Option<bool>,
-) -> Result<Promise<Numbers>> {
+) -> Result<Promise<Vec<u32>>> {
     guarded(|| {
         let batch = Batch::take(&rows)?;
         Ok(blocking(move || tokens_of(&batch, encoding, by_length)))
@@ -44,11 +44,11 @@ pub fn count_within(text: JsString<'_>, limit: f64, encoding: Option<f64>) -> Re
     })
 }
 
-fn tokens_of(batch: &Batch, encoding: Option<f64>, by_length: Option<bool>) -> Result<Numbers> {
+fn tokens_of(batch: &Batch, encoding: Option<f64>, by_length: Option<bool>) -> Result<Vec<u32>> {
     let counting = match by_length {
         Some(true) => Counting::Chars,
         _ => Counting::Exact(tokenizer(encoding)?),
     };
     let rules = Rules { counting, ..Rules::default() };
-    Ok(Numbers(batch.messages()?.iter().map(|raw| count(raw, &rules) as f64).collect()))
+    Ok(batch.messages()?.iter().map(|raw| count(raw, &rules) as u32).collect())
 }
