@@ -15,8 +15,8 @@ const idsOf = (rows) => rows.map(({ id }) => id);
 
 /** Returns the rows that a compression replaces, oldest first: all but the first system message and the newest with their calls. */
 function lettableRows({ rows, messages }, { maxMessages, maxCompressedMessages }) {
-  // One is kept at least: it can be a call whose results still come.
-  const keep = Math.max(1, Math.min(maxCompressedMessages, maxMessages - ROOM));
+  // The newest message stays where the limit allows: it can be a call whose results still come.
+  const keep = Math.max(0, Math.min(Math.max(1, maxCompressedMessages), maxMessages - ROOM));
   const start = withCalls(groupStarts(messages), Math.max(0, messages.length - keep));
   const prompt = messages.findIndex(({ role }) => role === "system");
   const lettable = rows.slice(0, start).filter((_, index) => index !== prompt);

@@ -116,7 +116,7 @@ export interface SessionOptions {
   /** The manager compresses a session with more messages. Default 50. */
   maxMessages?: number;
   /**
-   * Newest messages that a compression keeps, with the calls of their results: at least one, and fewer than `maxMessages`.
+   * Newest messages that a compression keeps, with the calls of their results: at least one, always fewer than `maxMessages`.
    * Default 20.
    */
   maxCompressedMessages?: number;

@@ -39,13 +39,10 @@ const METHODS = {
       (prompt === undefined || session.messages.some(({ role }) => role === "system"));
     const read = () => this.store.find(key);
     const set = (fields) => this.finish(METHODS.setMetadata.call(this, sessionId, fields));
-    const open = (opened) => (isReady(opened) ? {} : promptChange(prompt));
+    const open = (opened) => (isReady(opened) ? { result: opened } : promptChange(prompt));
     let session = yield read();
-    if (!isReady(session)) {
-      yield this.store.change(key, { id: sessionId }, open);
-      // A replica that lags does not have it yet.
-      session = yield this.store.change(key, { id: sessionId }, (opened) => ({ result: opened }));
-    }
+    // The first change sets the prompt, the next one reads the session: a replica that lags does not have it yet.
+    while (!isReady(session)) session = yield this.store.change(key, { id: sessionId }, open);
     return this.contextOf(sessionId, session, read, set);
   },
 
