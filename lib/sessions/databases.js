@@ -36,8 +36,8 @@ const asSql =
     run(SQL[name] ?? name, values.map(stored));
 
 /** Returns the methods of a store. `read(work, key)` and `write(work, key, isRepeatable)` run the statements of `work()`. */
-function storeOver(lost, read, write) {
-  const store = new Store(lost);
+function storeOver(reporter, read, write) {
+  const store = new Store(reporter);
   return {
     find: (key) => read(() => store.find(key), key),
     list: () => read(() => store.list()),
@@ -48,13 +48,13 @@ function storeOver(lost, read, write) {
   };
 }
 
-function memoryStore() {
+function memoryStore(reporter) {
   const tables = memoryTables();
   const run = (work) => finishNow(work(), ([name, ...values]) => tables[name](...values));
-  return storeOver(ignore, run, run);
+  return storeOver(reporter, run, run);
 }
 
-function sqliteStore(option, given, lost) {
+function sqliteStore(option, given, reporter) {
   const handle = new SqliteHandle(option, given);
   const read = (work) =>
     finishNow(
@@ -73,10 +73,10 @@ function sqliteStore(option, given, lost) {
     }
   };
   withTables(read)(checkTables);
-  return storeOver(lost, withTables(read), withTables(write));
+  return storeOver(reporter, withTables(read), withTables(write));
 }
 
-function postgresStore(option, given, retryMs, lost) {
+function postgresStore(option, given, retryMs, reporter) {
   const pool = new PostgresPool(option, given, retryMs);
   const finish = (work) => (query) => finishLater(work(), asSql(query));
   /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
@@ -117,7 +117,7 @@ function postgresStore(option, given, retryMs, lost) {
     return outcome;
   }
 
-  return storeOver(lost, read, write);
+  return storeOver(reporter, read, write);
 }
 
 module.exports = { finishLater, finishNow, memoryStore, postgresStore, sqliteStore };

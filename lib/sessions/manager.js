@@ -182,8 +182,8 @@ class ContextManager extends Manager {
     // `{ database: undefined }` is a mistake, not a wish for sessions in memory.
     const isInMemory = given === undefined || !Object.hasOwn(given, "database");
     const store = isInMemory
-      ? memoryStore()
-      : sqliteStore("ContextManager: option database", database, lostRows(reporter));
+      ? memoryStore(reporter)
+      : sqliteStore("ContextManager: option database", database, reporter);
     super(options, reporter, store, { finish: finishNow, contextOf: liveContext });
   }
 }
@@ -194,18 +194,8 @@ function createSharedContextManager(given) {
   const table = { ...OPTIONS, pool: [undefined, anything], retryMs: [10_000, rules.amount] };
   const { pool, retryMs, ...options } = checkOptions(owner, given, table);
   const reporter = new Reporter(options.onEvent, owner);
-  const store = postgresStore(`${owner}: option pool`, pool, retryMs, lostRows(reporter));
+  const store = postgresStore(`${owner}: option pool`, pool, retryMs, reporter);
   return new Manager(options, reporter, store, { finish: finishLater, contextOf: snapshotOf });
-}
-
-/** Returns a function that reports each unreadable row once. */
-function lostRows(reporter) {
-  return ({ key, id, error }) => {
-    if (!reporter.isFirst(JSON.stringify([key, id]))) return;
-    const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
-    const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
-    reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
-  };
 }
 
 /** Joins the running compression of a session or starts one. Resolves with `{ before, after, by }`. */

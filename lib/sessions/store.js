@@ -112,11 +112,10 @@ const isMessage = ({ role, content }) => ROLES.has(role) && typeof content === "
 const isNote = ({ role, toolCalls }) => ROLES.has(role) && Array.isArray(toolCalls);
 
 class Store {
-  #lost;
+  #reporter;
 
-  /** `lost({ key, id, error })` reports an unreadable row. */
-  constructor(lost) {
-    this.#lost = lost;
+  constructor(reporter) {
+    this.#reporter = reporter;
   }
 
   /** Returns the session with its messages; undefined if there is none. */
@@ -183,14 +182,18 @@ class Store {
     return { state: this.#value(key, undefined, state, isState) ?? { id: key }, createdAt, updatedAt };
   }
 
-  /** Parses a row's JSON. Reports a value that `isReadable` refuses. */
+  /** Parses a row's JSON. Returns undefined for a value that `isReadable` refuses, and reports it once. */
   #value(key, id, stored, isReadable) {
     try {
       const value = typeof stored === "string" ? parsed(stored) : stored;
       if (isReadable(value)) return value;
       throw new TypeError("it has another shape");
-    } catch (error) {
-      this.#lost({ key, id, error });
+    } catch (cause) {
+      const what = id === undefined ? "the state of a session" : "a message";
+      const details = { sessionId: key, ...(id !== undefined && { messageId: id }), cause };
+      const event = { type: "rowUnreadable", code: "ERR_DATABASE_ROW", ...details };
+      if (this.#reporter.isFirst(JSON.stringify([key, id])))
+        this.#reporter.warn({ ...event, message: `${what} cannot be read and is left out` });
       return undefined;
     }
   }
