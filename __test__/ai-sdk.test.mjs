@@ -347,32 +347,6 @@ describe("bad input", () => {
     assert.match(events[0].message, /ModelMessage/);
   });
 
-  test("without a listener it is a process warning", async () => {
-    const warned = new Promise((resolve) => process.once("warning", resolve));
-    const messages = [{ role: "model", parts: [] }];
-    assert.equal(await pruneForBudget(messages, { contextWindow: 1_000 }), messages);
-    assert.match((await warned).message, /ModelMessage/);
-  });
-
-  test("parts of an unknown type stay, and are counted as JSON", async () => {
-    const odd = { type: "hologram", pixels: "word ".repeat(400) };
-    const messages = [
-      { role: "user", content: [{ type: "text", text: "look" }, odd] },
-      {
-        role: "assistant",
-        content: [
-          { type: "custom", kind: "x", value: 1 },
-          { type: "text", text: "yes" },
-        ],
-      },
-      { role: "user", content: "and?" },
-    ];
-    const events = [];
-    const sent = await pruneForBudget(messages, { onEvent: (event) => events.push(event) });
-    assert.equal(sent, messages);
-    assert.ok(events.at(-1).tokensBefore > strata.countTokens(odd.pixels));
-  });
-
   test("options that are off are refused by name", async () => {
     assert.throws(() => createPrepareStep({ contextWindows: 1 }), /there is no option contextWindows/);
     await assert.rejects(pruneForBudget([], { economy: "mean" }), /option economy/);

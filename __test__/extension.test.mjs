@@ -227,16 +227,6 @@ test("/strata shows what the last request held, what was edited and why, and wha
   assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);
 });
 
-test("/strata show lists the cuts in rows that fit pi's notices, and opens one by its number", async () => {
-  const prompts = ["go", "/strata show", "/strata show 2"];
-  const { told } = await runPi({ prompts, strata: everyCall });
-  const [list, second] = told;
-  assert.match(list, /^ *2 +[\d,]+ {2}shortened +bash : 0; for .*$/m);
-  for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
-  assert.match(second, /^shortened, old tool result: bash : 0; for .*\n\n/);
-  assert.match(second, /^line 10 of a long result\n\nPage 1 of 20\. \/strata show 2 2 shows the next\.$/m);
-});
-
 test("/strata status lists every option in force and where it comes from", async () => {
   const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], reserveTokens: 9000 } }];
   const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };

@@ -186,6 +186,7 @@ test("/strata pause warns where the whole list has no room", async () => {
 test("every row of a long list is there, and an original can be read page by page", async () => {
   const pi = await play(installed({ schedule: "everyCall" }), 70, 60);
   const list = await pi.command("show");
+  for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
   const seen = Array.from(list.matchAll(/^ *(\d+) .* bash show/gm), ([, nth]) => Number(nth));
   assert.deepEqual(
     seen,
