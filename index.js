@@ -3,6 +3,7 @@
 // guard, the ledger and encodings have paths of their own.
 "use strict";
 
+require("./lib/native/floor.js");
 const { hookOptions } = require("./contract.json");
 
 const KEEP_RECENT_TOOL_RESULTS = hookOptions.keepRecentToolResults.default;

@@ -25,7 +25,7 @@ function loadedBy(how, script) {
 
 for (const how of ["import", "require"]) {
   test(`${how}: nothing but the table of options`, () => {
-    assert.deepEqual(loadedBy(how, "").toSorted(), ["contract.json", "index.js"]);
+    assert.deepEqual(loadedBy(how, "").toSorted(), ["contract.json", "index.js", "lib/native/floor.js"]);
   });
 
   test(`${how}: counting loads the counter and the addon`, () => {
@@ -34,7 +34,7 @@ for (const how of ["import", "require"]) {
     assert.deepEqual(files.filter((file) => file.startsWith("lib/")).toSorted(), [
       "lib/contract.js",
       ...["options", "refusals", "snapshot"].map((name) => `lib/hook/${name}.js`),
-      ...["addon", "native"].map((name) => `lib/native/${name}.js`),
+      ...["addon", "floor", "native"].map((name) => `lib/native/${name}.js`),
       "lib/options.js",
       // The messages of every stack are counted.
       ...["ai-sdk", "index", "parts", "shapes", "text"].map((name) => `lib/shapes/${name}.js`),

@@ -1,13 +1,11 @@
 #!/usr/bin/env node
-// Starts the command-line tool, cli.mjs. The oldest JavaScript is used, so that an old Node can parse the file and say that it
-// is too old.
+// Starts the command-line tool, cli.mjs, which an old Node cannot load.
 "use strict";
 
-var refusal = require("../lib/native/floor.js").refusal();
-
-if (refusal !== undefined) {
-  console.error(refusal);
+try {
+  require("../lib/native/floor.js");
+  import("./cli.mjs");
+} catch (error) {
+  console.error(error.message);
   process.exitCode = 2;
-} else {
-  require("./start.js");
 }

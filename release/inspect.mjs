@@ -32,7 +32,7 @@ const ROOT_FILES = [
   /^pi-extension\/[\w.-]+\.(mjs|d\.mts)$/,
 ];
 /** The files that it must hold. */
-const ROOT_NEEDS = ["entry.js", "index.js", "index.d.ts", "lib/inspector/page.html", ...TERMS, "README.md"];
+const ROOT_NEEDS = ["index.js", "index.d.ts", "lib/inspector/page.html", ...TERMS, "README.md"];
 
 /** The faults of a file that was built where it was packed, and of no other. */
 const LOCAL_ONLY = /: (asks for glibc \d|with its symbols)/;

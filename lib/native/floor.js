@@ -1,12 +1,9 @@
-// Says in one sentence that this Node is too old. Written in the oldest JavaScript, so that such a Node can read it.
+// Refuses a Node or Electron that is too old, in one sentence. Such a Node reads this file and index.js: they have no newer syntax.
 "use strict";
 
 /** Oldest major version of Node for the whole package, as in `engines` of package.json. */
-var FLOOR = 20;
+const FLOOR = 20;
+const { node } = process.versions;
 
-/** Returns the sentence for a Node or Electron that is too old, else undefined. */
-exports.refusal = function () {
-  var found = process.versions.node;
-  if (parseInt(found, 10) >= FLOOR) return undefined;
-  return "pi-strata needs Node " + FLOOR + " or newer, or Electron 29 or newer; this is Node " + found + ".";
-};
+if (Number.parseInt(node, 10) < FLOOR)
+  throw new Error(`pi-strata needs Node ${FLOOR} or newer, or Electron 29 or newer; this is Node ${node}.`);
