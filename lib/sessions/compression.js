@@ -29,8 +29,9 @@ function lettableRows({ rows, messages }, { maxMessages, maxCompressedMessages }
  */
 function compress(session, options, rows = lettableRows(session, options), answer = "") {
   const { state, rows: all } = session;
-  const ids = new Set(idsOf(all));
-  if (rows.length === 0 || !rows.every(({ id }) => ids.has(id))) return undefined;
+  const ids = new Map(all.map(({ position, id }) => [position, id]));
+  const areThere = rows.every(({ position, id }) => ids.get(position) === id);
+  if (rows.length === 0 || !areThere) return undefined;
   const replaced = rows.filter(({ id }) => id !== state.summary);
   const notes = replaced.map(({ position, id, message }) => ({
     position: -position,

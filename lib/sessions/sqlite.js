@@ -14,7 +14,7 @@ const WORDS = [
   [/is full/, "FULL"],
   [/no such table/, "NO_TABLE"],
   [
-    /constraint failed|no such column|has no column|no column named|ON CONFLICT|is not a table|cannot modify/,
+    /constraint failed|no such column|has no column|no column named|ON CONFLICT|is not a table|cannot (?:modify|store)/,
     "FOREIGN",
   ],
 ];
