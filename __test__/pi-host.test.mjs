@@ -90,15 +90,6 @@ test("the catalogue's prices, window and steps are the hook's", () => {
   }
 });
 
-test("a step that costs less to cross than to stay below is crossed", () => {
-  const model = (factor) => {
-    const tier = { inputTokensAbove: 32_000, input: 0.5 * factor, cacheRead: 0.05 * factor };
-    return { contextWindow: 256_000, cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, tiers: [tier] } };
-  };
-  assert.equal(termsOf(model(1.25), { enabled: false }).maxPromptTokens, undefined);
-  assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
-});
-
 test("requests stay below pi's trigger where that leaves half of the window, else its compaction is declined", () => {
   const modelOverrides = { "p/m": { reserveTokens: 2_000 } };
   for (const [window, compaction, ...expected] of [
@@ -225,12 +216,6 @@ test("from the first call on no request is above a price step that could be avoi
       assert.match(panel, told);
     assert.doesNotMatch(panel, NOTHING);
   }
-});
-
-test("without the catalogue's steps the same session passes one", async () => {
-  const options = { maxPromptTokens: 1_000_000, economy: 100_000 };
-  const pi = await play(installed(options, { model: MODELS.haiku }), 120, 220);
-  assert.ok(pi.calls.some(({ prompt }) => prompt > 100_000));
 });
 
 test("a silent server of the user's own is within its window, and nobody names a price", async () => {
