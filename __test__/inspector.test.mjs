@@ -203,8 +203,7 @@ test("only who knows the address is answered, on this machine, at a free port, a
   assert.match(headers.get("content-security-policy"), /default-src 'none'; script-src 'nonce-/);
   assert.equal(headers.get("referrer-policy"), "no-referrer");
   const other = createInspector();
-  const taken = { code: "EADDRINUSE", message: /port \d+ is taken/ };
-  await assert.rejects(other.open({ port: Number(new URL(url).port) }), taken);
+  await assert.rejects(other.open({ port: Number(new URL(url).port) }), { code: "EADDRINUSE" });
   assert.match(await other.open(), /^http/);
   await Promise.all([inspector.close(), other.close()]);
   await assert.rejects(ask(url), { code: "ECONNREFUSED" });

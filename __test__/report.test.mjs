@@ -32,28 +32,12 @@ function write(schedule, file) {
 }
 
 const run = write("everyCall", report);
-const { summary, calls } = run.status === 0 ? JSON.parse(run.stdout) : {};
+const { calls } = run.status === 0 ? JSON.parse(run.stdout) : {};
 const html = run.status === 0 ? readFileSync(report, "utf8") : "";
 const data = run.status === 0 ? dataOf(html) : undefined;
 
-test("the report is written, and its columns and policies are what the replay reported", () => {
-  assert.deepEqual([run.stderr, run.status], ["", 0]);
-  assert.equal(data.length, sessionWithTools(CALLS).length);
-  const sum = (column) => column.reduce((total, value) => total + value, 0);
-  const { calls, policies, ours } = data;
-  const [none, named] = [policies[0], policies.find(({ name }) => name === ours)];
-  for (const [policy, column, when] of [
-    [none, fieldsOf(calls, "tokensBefore"), "before"],
-    [named, fieldsOf(calls, "tokensAfter"), "after"],
-  ]) {
-    const { tokensSent, peakTokens, callsOverWindow } = summary;
-    const told = [summary.calls, tokensSent[when], peakTokens[when], callsOverWindow[when]];
-    assert.deepEqual([policy.calls, policy.tokens, policy.peak, policy.overflows], told);
-    assert.deepEqual([column.length, sum(column)], told.slice(0, 2));
-  }
-});
-
 test("dollars per call add up to each policy's total, under both cache models", () => {
+  assert.deepEqual([run.stderr, run.status], ["", 0]);
   assert.ok(data.policies.length >= 5);
   for (const { name, series, dollars, calls } of data.policies) {
     for (const model of ["prefix", "breakpoint"]) {

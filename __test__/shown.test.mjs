@@ -1,6 +1,5 @@
-// Whatever is shown of a recorded session is a word or a number: the command line's tables, the report, the inspector and
-// what the extension shows in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there
-// are any.
+// Whatever is shown of a recorded session is a word or a number: the command line's tables, the report, and what the extension
+// shows in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there are any.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -11,7 +10,6 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { loadSession } from "../lib/cli/session.mjs";
-import { createInspector } from "../lib/inspector/index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { CLI, folder } from "./support/cli.mjs";
@@ -106,26 +104,6 @@ for (const file of sessions) {
       for (const key of ["Home", "ArrowRight", "End"]) {
         await tab.keyboard.press(key);
         await read();
-      }
-    });
-
-    const may = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale };
-    pageTest(`the inspector over ${name}, ${locale}`, may, async (tab, t) => {
-      const session = await loadSession(file);
-      const inspector = createInspector({ title: name });
-      const hook = inspector.createTransformContext({ contextWindow: 200_000, marker: "en" });
-      t.after(() => inspector.close());
-      await tab.goto(await inspector.open());
-      for (const [i, call] of someOf(session.calls).entries()) {
-        await hook(session.messagesBefore(call));
-        inspector.answered({ type: "message_end", message: session.message(call.at) });
-        await tab.locator("#calls tbody tr").nth(i).waitFor();
-        assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
-      }
-      await tab.locator(".map canvas").focus();
-      for (const key of ["ArrowRight", "ArrowRight", "ArrowRight"]) {
-        await tab.keyboard.press(key);
-        assertWords(await tab.locator(".tip").textContent(), key);
       }
     });
   }

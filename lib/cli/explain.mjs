@@ -1,9 +1,10 @@
 // `pi-strata explain`: the edits that the hook would make before one call of a recorded session, and why. Messages are numbered
 // from 1, in the order of the recording.
 
+import explaining from "../tools/explain.js";
 import { change, shared, some, whole } from "./numbers.mjs";
 import { price, wholeNumber } from "./options.mjs";
-import { explained, settingOf } from "./report/run.mjs";
+import { runOf, settingOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
 import { figureList, textTable, UsageError } from "./terminal.mjs";
 
@@ -21,7 +22,9 @@ export const explain = {
         `There is no call ${call}: the session has ${calls.length}; name one with --call.`,
       );
     const numbers = recording.numbersBefore(calls[call - 1]);
-    const told = await explained(recording, calls.slice(0, call), settingOf(recording, hook, price));
+    const setting = settingOf(recording, hook, price);
+    const { outcome } = await runOf(recording, { ...setting, calls: calls.slice(0, call) });
+    const told = explaining.explanationOf(outcome);
     const saved = shared(
       told.tokensBefore - told.tokensAfter,
       told.edits.map(({ tokensSaved }) => tokensSaved),

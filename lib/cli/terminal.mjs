@@ -3,7 +3,7 @@
 import { styleText } from "node:util";
 
 /** Columns of a terminal that does not report its size. */
-export const USUAL_COLUMNS = 80;
+const USUAL_COLUMNS = 80;
 /** Text is not wrapped narrower than this; the line gets longer instead. */
 const LEAST_PROSE = 24;
 const TAB = "    ";

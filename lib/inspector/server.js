@@ -39,7 +39,7 @@ async function serve({ title, log, port }) {
   server.on("connection", (socket) => socket.unref());
   await new Promise((resolve, reject) => {
     // Later errors, such as too many open files, must not end the host either.
-    server.on("error", (error) => reject(inWords(error, port)));
+    server.on("error", reject);
     server.listen({ host: HOST, port }, resolve);
   });
   server.unref();
@@ -85,12 +85,6 @@ function sendPage(response, title) {
 function send(response, status, text = "", type = "text/plain") {
   response.writeHead(status, { ...HEADERS, "Content-Type": type });
   response.end(text);
-}
-
-function inWords(error, port) {
-  if (error.code !== "EADDRINUSE") return error;
-  const text = `inspector: port ${port} is taken; name another one, or none for any that is free`;
-  return Object.assign(new Error(text, { cause: error }), { code: error.code });
 }
 
 module.exports = { serve };

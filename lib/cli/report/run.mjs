@@ -1,4 +1,4 @@
-// Plays a recording through our hook. A replay prints the run, a report shows it, and `explain` tells one call of it. Tokens are
+// Plays a recording through our hook. A replay prints the run, a report shows it, and `explain` tells its last call. Tokens are
 // estimates of the provider's count.
 
 import contract from "../../contract.js";
@@ -6,7 +6,6 @@ import { Call } from "../../hook/call.js";
 import { Hook } from "../../hook/hook.js";
 import inspector from "../../inspector/changes.js";
 import { CallLog } from "../../inspector/log.js";
-import { explanationOf } from "../../tools/explain.js";
 import { quantile, shared } from "../numbers.mjs";
 import { billOf, estimatesOf } from "./play.mjs";
 import { cacheKindOf, cacheOf, pricesOf } from "./prices.mjs";
@@ -25,45 +24,27 @@ export function settingOf(session, hook, price) {
   return { hook, contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
 }
 
-function hookOf(session, { hook, contextWindow, prices }) {
-  return new Hook("replay", { cache: cacheOf(prices), ...session.times, ...hook, contextWindow });
-}
-
-/** Plays these calls and returns what `explain` says of the last one. */
-export async function explained(session, calls, setting) {
-  const hook = hookOf(session, setting);
-  let outcome;
-  const policy = async (messages) => {
-    outcome = await hook.run(messages);
-    return outcome.edited;
-  };
-  await billOf(session, policy, { ...setting, calls });
-  return explanationOf(outcome);
-}
-
 /**
- * `{ none, ours, record }`: the bills without and with the hook of these options, and the record of its calls. A row also has its
- * number, its times, and the tokens that each layer saved. `onCall` gets each row. `setting` has the fields of `settingOf`.
+ * `{ none, ours, record, outcome }`: the bills without and with the hook of these options, the record of its calls, and what it did
+ * at the last one. A row also has its number, its times, and the tokens that each layer saved. `onCall` gets each row. `setting` has
+ * the fields of `settingOf`, and `calls` if not all are played.
  */
 export async function runOf(session, { onCall, ...setting }) {
-  const hook = hookOf(session, setting);
-  const log = new CallLog({ ttlSeconds: setting.prices.ttlSeconds, warmedAt: session.times.warmedAt });
-  let [calls, row, plan] = [0];
+  const { hook: options, contextWindow, prices } = setting;
+  const hook = new Hook("replay", { cache: cacheOf(prices), ...session.times, ...options, contextWindow });
+  const log = new CallLog({ ttlSeconds: prices.ttlSeconds, warmedAt: session.times.warmedAt });
+  let [outcome, times] = [];
   const policy = async (messages) => {
     const call = new Call();
-    const outcome = await hook.run(messages, call);
-    const times = call.times();
+    outcome = await hook.run(messages, call);
+    times = call.times();
     call.end();
-    const recorded = session.calls[calls];
-    const { at, stretch } = recorded;
-    row = Object.assign(log.called(outcome, session.numbersBefore(recorded)), times, { at, stretch });
-    calls += 1;
-    plan = outcome.plan;
     return outcome.edited;
   };
-  const answered = ({ number: call, answer, tokensBefore, tokens: tokensAfter }) => {
-    const saved = savedByLayer(plan, tokensBefore - tokensAfter);
-    Object.assign(row, { call, tokensBefore, tokensAfter, saved });
+  const answered = ({ number: call, at, stretch, answer, tokensBefore, tokens: tokensAfter }) => {
+    const row = log.called(outcome, session.numbersBefore({ at, stretch }));
+    const saved = savedByLayer(outcome.plan, tokensBefore - tokensAfter);
+    Object.assign(row, { call, at, stretch, tokensBefore, tokensAfter, saved, ...times });
     log.answered(answer);
     onCall?.(row);
   };
@@ -72,7 +53,7 @@ export async function runOf(session, { onCall, ...setting }) {
   // The log knows the messages of the calls alone; the recording knows where the host rewrote the past.
   const inRuns = ({ cause, opening, from }) => ({ cause, opening: runs(opening), from });
   const stretches = session.stretches.map(inRuns);
-  return { none, ours: bill, record: { ...log.since(-1), stretches } };
+  return { none, ours: bill, record: { ...log.since(-1), stretches }, outcome };
 }
 
 /** `tokens` shared among the layers by what their edits saved. */
