@@ -27,7 +27,7 @@ pub(crate) enum Class {
 }
 
 /// Some classes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Set(u16);
 
 impl Set {
@@ -49,6 +49,8 @@ impl Set {
 
 /// `\p{L}`
 pub(crate) const LETTER: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless]);
+/// `[\p{L}\p{M}]`
+pub(crate) const MARKED: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
 /// `[^\s\p{L}\p{N}]`
 pub(crate) const SYMBOL: Set = Set::of(&[Class::Other, Class::Symbol, Class::Mark]);
 

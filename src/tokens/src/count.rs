@@ -37,7 +37,7 @@ impl Counter {
             words: vocabulary.words(),
             cache,
             scratch: Scratch::default(),
-            ends: Ends::new(),
+            ends: Ends::default(),
             seen: SeenTexts::new(),
             unknown: [(0, 0); GROUP],
         }

@@ -6,49 +6,48 @@ use super::simd::Avx2;
 use super::{
     blocks::BLOCK,
     packing,
-    pattern::{Block, Pattern, Pretokenizer, by_hand},
+    pattern::{
+        Block, Cl100k, DeepSeek, Gpt2, Kimi, Llama3, O200k, Pattern, Pretokenizer, Qwen2, Qwen35, Tekken,
+    },
     simd::{Classify, Portable},
 };
 
 /// Piece ends found at once. A block adds at most 64.
 const BATCH: usize = 512;
-/// Places written at once, needed or not, which needs no branch.
-const GROUP: usize = 8;
 
 /// A buffer of piece ends. A long CJK piece may grow it; the next batch shrinks it again.
-pub(crate) struct Ends {
-    places: Vec<usize>,
-    count: usize,
-}
+#[derive(Default)]
+pub(crate) struct Ends(Vec<usize>);
 
 impl Ends {
-    pub(crate) fn new() -> Self {
-        Self { places: vec![0; BATCH + BLOCK], count: 0 }
-    }
-
     /// The ends found last.
     #[inline(always)]
     pub(crate) fn found(&self) -> &[usize] {
-        self.places.get(..self.count).unwrap_or_default()
+        &self.0
     }
 
     /// Finds the ends of the next pieces from `at` on: at least one before the end of the text. Cuts pieces beyond ASCII
     /// into parts.
     #[inline(never)]
     pub(crate) fn find(&mut self, pattern: Pattern, bridges: &[u8], text: &[u8], at: usize) {
-        self.count = 0;
-        if self.places.len() > BATCH + BLOCK {
-            self.places.truncate(BATCH + BLOCK);
-            self.places.shrink_to_fit();
+        self.0.clear();
+        self.0.shrink_to(BATCH + BLOCK);
+        self.0.reserve(BATCH + BLOCK);
+        match pattern {
+            Pattern::Cl100k => self.find_as::<Cl100k>(bridges, text, at),
+            Pattern::Llama3 => self.find_as::<Llama3>(bridges, text, at),
+            Pattern::Qwen2 => self.find_as::<Qwen2>(bridges, text, at),
+            Pattern::Qwen35 => self.find_as::<Qwen35>(bridges, text, at),
+            Pattern::O200k => self.find_as::<O200k>(bridges, text, at),
+            Pattern::Tekken => self.find_as::<Tekken>(bridges, text, at),
+            Pattern::Kimi => self.find_as::<Kimi>(bridges, text, at),
+            Pattern::DeepSeek => self.find_as::<DeepSeek>(bridges, text, at),
+            Pattern::Gpt2 => self.find_as::<Gpt2>(bridges, text, at),
+            Pattern::Regex(stages) => stages.find(text, at, |end| {
+                self.0.push(end);
+                self.0.len() < BATCH
+            }),
         }
-        by_hand!(
-            pattern,
-            Known => self.find_as::<Known>(bridges, text, at),
-            stages => stages.find(text, at, |end| {
-                self.push(end);
-                self.count < BATCH
-            })
-        );
     }
 
     #[inline(always)]
@@ -61,35 +60,14 @@ impl Ends {
         find_with::<P>(self, Portable, bridges, text, at);
     }
 
-    #[inline(always)]
-    fn push(&mut self, end: usize) {
-        if self.count == self.places.len() {
-            self.places.resize(self.count * 2, 0);
-        }
-        if let Some(place) = self.places.get_mut(self.count) {
-            *place = end;
-            self.count += 1;
-        }
-    }
-
     /// Appends `base` plus each set bit's number.
     #[inline(always)]
     fn push_bits(&mut self, base: usize, mut bits: u64) {
-        let count = bits.count_ones() as usize;
-        if let Some(room) = self.places.get_mut(self.count..).and_then(|rest| rest.first_chunk_mut::<BLOCK>())
-        {
-            let (groups, _) = room.as_chunks_mut::<GROUP>();
-            for (index, group) in groups.iter_mut().enumerate() {
-                if index >= 2 && index * GROUP >= count {
-                    break;
-                }
-                for place in group {
-                    *place = base + bits.trailing_zeros() as usize;
-                    bits &= bits.wrapping_sub(1);
-                }
-            }
-            self.count += count;
-        }
+        self.0.extend((0..bits.count_ones()).map(|_| {
+            let bit = bits.trailing_zeros() as usize;
+            bits &= bits.wrapping_sub(1);
+            base + bit
+        }));
     }
 }
 
@@ -107,7 +85,7 @@ fn find_with<P: Pretokenizer>(
     text: &[u8],
     mut at: usize,
 ) {
-    while at < text.len() && ends.count < BATCH {
+    while at < text.len() && ends.0.len() < BATCH {
         let rest = text.get(at..).unwrap_or_default();
         let mut padded = [0; BLOCK];
         let bytes = rest.first_chunk().unwrap_or_else(|| {
@@ -122,7 +100,7 @@ fn find_with<P: Pretokenizer>(
         let starts = P::starts(classify, &Block { bytes, masks, valid, is_end }) & !1;
         ends.push_bits(at, starts);
         if is_end {
-            ends.push(text.len());
+            ends.0.push(text.len());
             return;
         }
         if starts != 0 {
@@ -137,7 +115,7 @@ fn find_with<P: Pretokenizer>(
 /// Appends the ends of one piece that is long or goes beyond ASCII, or of its parts.
 fn find_beyond<P: Pretokenizer>(ends: &mut Ends, bridges: &[u8], text: &[u8], start: usize) -> usize {
     let end = P::piece_end(text, start);
-    cut(bridges, text.get(start..end).unwrap_or_default(), |part_end| ends.push(start + part_end));
+    cut(bridges, text.get(start..end).unwrap_or_default(), |part_end| ends.0.push(start + part_end));
     end
 }
 

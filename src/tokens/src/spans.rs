@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_secret};
 
 use super::{
     cache::Key,
-    classes::{self, Class},
+    classes::{self, Class, MARKED},
     packing,
     pattern::Pattern,
 };
@@ -81,12 +81,16 @@ pub(crate) fn end(pattern: Pattern, text: &[u8], start: usize) -> Option<usize> 
     if rest.len() <= LINES {
         return (rest.len() >= LEAST).then_some(text.len());
     }
-    let lines = rest.get(LEAST..LINES)?;
-    memchr::memchr_iter(b'\n', lines)
-        .map(|newline| LEAST + newline + 1)
-        .find(|&end| is_taken(rest, end) && pattern.ends_at_line(rest, end))
-        .or_else(|| (LINES..MOST.min(rest.len())).find(|&end| is_word_end(pattern, rest, end)))
-        .map(|end| start + end)
+    let line_end = match pattern {
+        Pattern::Regex(_) => return None,
+        // White space may go on behind a line break.
+        Pattern::Gpt2 => None,
+        _ => memchr::memchr_iter(b'\n', rest.get(LEAST..LINES)?)
+            .map(|newline| LEAST + newline + 1)
+            .find(|&end| is_taken(rest, end) && is_line_end(rest, end)),
+    };
+    let end = line_end.or_else(|| (LINES..MOST.min(rest.len())).find(|&end| is_word_end(rest, end)));
+    end.map(|end| start + end)
 }
 
 /// Returns `true` if the bytes before a line's end choose it.
@@ -96,13 +100,26 @@ fn is_taken(text: &[u8], end: usize) -> bool {
     packing::fold(before, 0) >> (64 - TAKEN_BITS) == 0
 }
 
-/// Returns `true` if a piece ends between these two characters.
+/// Returns `true` if a piece ends behind this line break by every pattern but GPT-2's: no other one follows in a run of white
+/// space, and no slash.
 #[inline(always)]
-fn is_word_end(pattern: Pattern, text: &[u8], end: usize) -> bool {
+fn is_line_end(text: &[u8], end: usize) -> bool {
+    let after = text.get(end..).unwrap_or_default();
+    let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
+    solid.is_some_and(u8::is_ascii_graphic) && after.first() != Some(&b'/')
+}
+
+/// Returns `true` if a piece ends here by every pattern: behind a word, where no contraction may follow, or before a space.
+#[inline(always)]
+fn is_word_end(text: &[u8], end: usize) -> bool {
     let (Some(before), Some((after, _))) = (class_before(text, end), classes::at(text, end)) else {
         return false;
     };
-    pattern.ends_between(before, after, text, end)
+    match before {
+        Class::Upper | Class::Lower | Class::Caseless => !MARKED.has(after) && text.get(end) != Some(&b'\''),
+        Class::Space | Class::Newline => false,
+        Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
+    }
 }
 
 /// The class of the character that ends at `end`; none in the middle of one.

@@ -7,10 +7,10 @@
 //! [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //! ```
 
-use super::{Block, MARKED, Pretokenizer, Runs, bytes_end, number, white};
+use super::{Block, Pretokenizer, Runs, bytes_end, number, white};
 use crate::{
     blocks::{BLOCK, Masks, digit_triples},
-    classes::{self, Class, Set},
+    classes::{self, Class, MARKED, Set},
     simd::Classify,
 };
 
@@ -70,8 +70,6 @@ fn is_cjk(text: &[u8], at: usize) -> bool {
 }
 
 impl Pretokenizer for DeepSeek {
-    const WORD: Set = MARKED;
-
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;

@@ -15,8 +15,6 @@ pub(crate) struct Gpt2;
 const NUMBER: Set = Set::of(&[Class::Number]);
 
 impl Pretokenizer for Gpt2 {
-    const WORD: Set = LETTER;
-
     fn piece_end(text: &[u8], start: usize) -> usize {
         let Some((first, first_len)) = classes::at(text, start) else { return text.len() };
         let second = start + first_len;
@@ -52,13 +50,6 @@ impl Pretokenizer for Gpt2 {
         let starts = first(letter) | first(digit) | first(symbol) | white_starts;
         let quotes = first(symbol) & masks.quote & (letter >> 1);
         if quotes == 0 { starts } else { block.cut_contractions(starts, quotes, letter, LOWER_CASE, false) }
-    }
-
-    /// A break that is all of its run of white space is a piece of its own, in a text and at the end of one.
-    #[inline(always)]
-    fn ends_at_line(text: &[u8], end: usize) -> bool {
-        let is_solid = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_graphic);
-        is_solid(Some(end)) && is_solid(end.checked_sub(2))
     }
 }
 

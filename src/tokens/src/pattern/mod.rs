@@ -4,18 +4,16 @@
 //! arithmetic on bit masks. No pattern looks behind, so a block that begins at a piece's start needs nothing from the block
 //! before. Shared code is here and in `blocks`.
 
-mod cl100k;
 mod deepseek;
 mod gpt2;
-mod o200k;
 mod regex;
+mod words;
 
 pub(crate) use self::{
-    cl100k::{Cl100k, Llama3, Qwen2, Qwen35},
     deepseek::DeepSeek,
     gpt2::Gpt2,
-    o200k::{Kimi, O200k, Tekken},
     regex::Stages,
+    words::{Cl100k, Kimi, Llama3, O200k, Qwen2, Qwen35, Tekken},
 };
 use super::{
     blocks::{BLOCK, Masks, flood, inner_white_starts},
@@ -30,45 +28,13 @@ pub(crate) enum Pattern {
     Llama3,
     Qwen2,
     Qwen35,
-    DeepSeek,
     O200k,
     Tekken,
     Kimi,
+    DeepSeek,
     Gpt2,
     /// A regular expression of a file.
     Regex(&'static Stages),
-}
-
-/// Runs code with the type of the pattern.
-macro_rules! by_hand {
-    ($pattern:expr, $type:ident => $code:expr, $stages:pat => $regex:expr) => {
-        by_hand!(@ $pattern, $type => $code, $stages => $regex;
-            Cl100k Llama3 Qwen2 Qwen35 DeepSeek O200k Tekken Kimi Gpt2)
-    };
-    (@ $pattern:expr, $type:ident => $code:expr, $stages:pat => $regex:expr; $($known:ident)*) => {
-        match $pattern {
-            $($crate::pattern::Pattern::$known => {
-                type $type = $crate::pattern::$known;
-                $code
-            })*
-            $crate::pattern::Pattern::Regex($stages) => $regex,
-        }
-    };
-}
-pub(crate) use by_hand;
-
-impl Pattern {
-    /// [`Pretokenizer::ends_at_line`].
-    #[inline(always)]
-    pub(crate) fn ends_at_line(self, text: &[u8], end: usize) -> bool {
-        by_hand!(self, Known => Known::ends_at_line(text, end), _ => false)
-    }
-
-    /// [`Pretokenizer::ends_between`].
-    #[inline(always)]
-    pub(crate) fn ends_between(self, before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        by_hand!(self, Known => Known::ends_between(before, after, text, end), _ => false)
-    }
 }
 
 /// Sixty-four bytes that begin at a piece's start, of which the first `valid` are ASCII and are looked at.
@@ -96,9 +62,6 @@ impl Block<'_> {
 
 /// A way to cut text.
 pub(crate) trait Pretokenizer {
-    /// The classes that make words.
-    const WORD: Set;
-
     /// End of the piece that starts at `start`, which must be a piece's start inside `text`.
     fn piece_end(text: &[u8], start: usize) -> usize;
 
@@ -110,30 +73,7 @@ pub(crate) trait Pretokenizer {
 
     /// Starts of pieces in a block that nothing after the block can change.
     fn starts(classify: impl Classify + Copy, block: &Block<'_>) -> u64;
-
-    /// Returns `true` if a piece ends at `end` whatever stands around the two lines. A line break stands before `end`,
-    /// another character behind it, and the first line alone has the same pieces.
-    #[inline(always)]
-    fn ends_at_line(text: &[u8], end: usize) -> bool {
-        is_last_break(text, end)
-    }
-
-    /// The same between two characters of these classes. Not where a contraction may follow, and not behind a mark, which
-    /// a run of symbols may hold, too.
-    #[inline(always)]
-    fn ends_between(before: Class, after: Class, text: &[u8], end: usize) -> bool {
-        match before {
-            Class::Upper | Class::Lower | Class::Caseless => {
-                !Self::WORD.has(after) && text.get(end) != Some(&b'\'')
-            }
-            Class::Space | Class::Newline => false,
-            Class::Other | Class::Symbol | Class::Mark | Class::Number => text.get(end) == Some(&b' '),
-        }
-    }
 }
-
-/// Letters and marks.
-const MARKED: Set = Set::of(&[Class::Upper, Class::Lower, Class::Caseless, Class::Mark]);
 
 /// Runs that most patterns find alike in a block.
 struct Runs {
@@ -208,14 +148,6 @@ impl Block<'_> {
         }
         starts
     }
-}
-
-/// Returns `true` if no other line break follows this one in a run of white space.
-#[inline(always)]
-fn is_last_break(text: &[u8], end: usize) -> bool {
-    let after = text.get(end..).unwrap_or_default();
-    let solid = after.iter().find(|&&byte| byte != b' ' && byte != b'\t');
-    solid.is_some_and(u8::is_ascii_graphic)
 }
 
 /// Past all characters of a set from `at` on.
