@@ -17,8 +17,6 @@ export declare class Conversation {
   plan(kept: number, positions: Int32Array, rows: Rows, terms: string): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
-  /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
-  free(): Promise<void>
   /**
    * Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
    * and the results that are `kept` whole, each with the file or tool whose newest state it shows.
@@ -101,7 +99,7 @@ export declare function problems(rows: Rows, api?: string | undefined | null): s
 
 /** Descriptions of messages in JavaScript. */
 export interface Rows {
-  /** The UTF-16 code units of all strings, and the rows. */
+  /** The rows. */
   numbers: Float64Array
   /** The strings that the rows count off. */
   strings: unknown[]

@@ -68,13 +68,7 @@ class Conversations {
     const others = this.#held.filter((of) => of !== conversation);
     // The host holds the messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
-    const held = isHostsOwn ? others : [conversation, ...others];
-    this.#held = held.slice(0, MOST_COPIED);
-    for (const one of held.slice(MOST_COPIED)) {
-      if (!one.isAside) continue;
-      this.forget(one);
-      one.free();
-    }
+    this.#held = (isHostsOwn ? others : [conversation, ...others]).slice(0, MOST_COPIED);
     if (this.#recent[0]?.deref() === conversation) return;
     const earlier = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [new WeakRef(conversation), ...earlier].slice(0, MOST);

@@ -2,7 +2,6 @@
 // what decisions need, and survives whatever a host put into a message.
 "use strict";
 
-const { thrownBy } = require("./options.js");
 const { readRefusal } = require("./refusals.js");
 const contract = require("../contract.js");
 
@@ -51,7 +50,7 @@ function isUnsent({ role, stopReason, excludeFromContext }) {
 
 /** Rows of messages that cross the boundary together. */
 class Batch {
-  #rows = [0];
+  #rows = [];
   strings = [];
   /** UTF-16 code units in `strings`. */
   units = 0;
@@ -74,9 +73,7 @@ class Batch {
     this.length += 1;
   }
 
-  /** The rows, after the code units of all strings. */
   get numbers() {
-    this.#rows[0] = this.units;
     return new Float64Array(this.#rows);
   }
 
@@ -202,8 +199,8 @@ function protection(protect, failed) {
       answer.then(undefined, () => {});
       failed("returned a promise");
       return false;
-    } catch (error) {
-      failed(`threw ${thrownBy(error)}`);
+    } catch {
+      failed("threw an error");
       return true;
     }
   };

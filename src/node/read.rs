@@ -18,20 +18,16 @@ use crate::context::request::validity::{self, Family};
 use crate::contract::{Block, Role};
 use crate::fault;
 
-/// One number precedes the rows: the UTF-16 code units of all strings.
-const ROWS_START: usize = 1;
 /// Numbers of a usage report, the first fields of an assistant message.
 const USAGE_NUMBERS: usize = 11;
 /// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
-/// Most units reserved before the strings are read.
-const MAX_RESERVED_UNITS: usize = 1 << 26;
 
 /// Descriptions of messages in JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct Rows<'a> {
-    /// The UTF-16 code units of all strings, and the rows.
+    /// The rows.
     pub numbers: Float64ArraySlice<'a>,
     /// The strings that the rows count off.
     pub strings: Array<'a>,
@@ -49,14 +45,7 @@ impl Batch {
     /// Copies everything out of JavaScript, on its thread.
     pub(super) fn take(Rows { numbers, strings }: &Rows<'_>) -> Result<Self> {
         let value = strings.value();
-        let numbers = numbers.to_vec();
-        let units = numbers.first().map_or(0, |&units| units as usize).min(MAX_RESERVED_UNITS);
-        let mut batch = Self {
-            numbers,
-            // napi ends a string with a zero.
-            units: Vec::with_capacity(units + 1),
-            ends: Vec::with_capacity(strings.len() as usize),
-        };
+        let mut batch = Self { numbers: numbers.to_vec(), units: Vec::new(), ends: Vec::new() };
         for index in 0..strings.len() {
             let mut element = std::ptr::null_mut();
             // SAFETY: `value` is a live handle of this scope's environment; `element` is a valid place to write.
@@ -69,7 +58,7 @@ impl Batch {
 
     /// The messages of the batch, in order.
     pub(super) fn messages(&self) -> Result<Vec<Raw<'_>>> {
-        let mut cursor = Cursor { batch: self, number: ROWS_START, string: 0 };
+        let mut cursor = Cursor { batch: self, number: 0, string: 0 };
         let mut messages = Vec::new();
         while cursor.number < self.numbers.len() {
             fault::step();
@@ -172,18 +161,13 @@ impl<'a> Cursor<'a> {
     }
 
     fn usage(&mut self) -> Result<Usage> {
-        let usage = Usage {
-            input: self.amount()?,
-            cache_read: self.amount()?,
-            cache_write: self.amount()?,
-            cache_write_1h: self.amount()?,
-            cost_input: self.amount()?,
-            cost_cache_read: self.amount()?,
-            cost_cache_write: self.amount()?,
-            refused: None,
-        };
-        let [prompt, limit, output, excess] =
-            [self.amount()?, self.amount()?, self.amount()?, self.amount()?];
+        let mut amounts = [None; USAGE_NUMBERS];
+        for amount in &mut amounts {
+            *amount = finite(self.number()?).filter(|&number| number >= 0.0);
+        }
+        let [input, cache_read, cache_write, cache_write_1h, costs @ .., prompt, limit, output, excess] =
+            amounts;
+        let [cost_input, cost_cache_read, cost_cache_write] = costs;
         let refused = prompt.map(|tokens| Refusal {
             // 0 means a refusal that does not name its prompt.
             prompt: Some(tokens).filter(|&tokens| tokens > 0.0),
@@ -191,7 +175,16 @@ impl<'a> Cursor<'a> {
             output,
             excess,
         });
-        Ok(Usage { refused, ..usage })
+        Ok(Usage {
+            input,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            cost_input,
+            cost_cache_read,
+            cost_cache_write,
+            refused,
+        })
     }
 
     fn part(&mut self) -> Result<Part<'a>> {
@@ -238,10 +231,6 @@ impl<'a> Cursor<'a> {
         self.number().map(|number| number as usize)
     }
 
-    fn amount(&mut self) -> Result<Option<f64>> {
-        Ok(finite(self.number()?).filter(|&number| number >= 0.0))
-    }
-
     fn number(&mut self) -> Result<f64> {
         let number = self.batch.numbers.get(self.number).copied().ok_or_else(malformed)?;
         self.number += 1;
@@ -262,7 +251,7 @@ mod tests {
     fn reads_a_report_in_the_order_in_which_it_is_written() {
         let rows = |reported: [f64; 11]| {
             let role = Role::Assistant as usize as f64;
-            let numbers = [&[0.0, role, SENT as f64, 1.0, 0.0][..], &reported, &[0.0]].concat();
+            let numbers = [&[role, SENT as f64, 1.0, 0.0][..], &reported, &[0.0]].concat();
             Batch { numbers, units: Vec::new(), ends: vec![0; 3] }
         };
         let batch = rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8000.0, 8192.0, 1000.0, 300.0]);
