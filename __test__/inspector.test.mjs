@@ -365,24 +365,6 @@ test("misses have causes, and dollars follow the usage", async (t) => {
   assert.ok(Math.abs(calls[1].paid - 1.0008) < 1e-9);
 });
 
-test("a listener hears of a miss as without the inspector, and the page shows its cause", async (t) => {
-  const { messages } = await loadSession(EXAMPLE);
-  const heard = { plain: [], watched: [] };
-  const listening = (name) => ({ onEvent: (event) => event.type === "cacheMiss" && heard[name].push(event) });
-  const plain = createTransformContext(listening("plain"));
-  const { inspector, hook: watched } = watch(t, listening("watched"));
-  for (const [end, { role }] of messages.entries()) {
-    if (role !== "assistant" || end === 0) continue;
-    await plain(messages.slice(0, end));
-    await watched(messages.slice(0, end));
-  }
-  assert.ok(heard.plain.length > 0);
-  assert.deepEqual(heard.watched, heard.plain);
-  const { calls } = await stateOf(inspector);
-  const shown = calls.flatMap(({ miss }) => miss ?? []);
-  assert.deepEqual(shown.slice(0, heard.plain.length), fieldsOf(heard.plain, "cause"));
-});
-
 test("messages are held by their host alone", async (t) => {
   const { inspector, hook } = watch(t);
   const url = await inspector.open();

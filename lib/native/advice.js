@@ -3,11 +3,12 @@
 
 const { HERE, wantedKey } = require("./addon.js");
 
-/** Returns the first advice that fits an error. */
+/** `{ package, hint }` for an error: the platform package of this machine, if there is one, and the first advice that fits. */
 function adviceFor(error) {
   const says = (pattern) => pattern.test(String(error?.message));
   const { version } = require("../../package.json");
-  const wanted = packageWanted();
+  const isUnsupported = error?.code === "ERR_UNSUPPORTED_PLATFORM";
+  const wanted = `pi-strata-${wantedKey()}`;
   const reinstall =
     "Delete node_modules and the lock file and install again on this machine, without --omit=optional; " +
     `or add the package by hand: npm install ${wanted}@${version}.`;
@@ -15,7 +16,7 @@ function adviceFor(error) {
     "or build it there from source, which needs Rust: npm install git+https://github.com/pi-strata/pi-strata.git";
   const advice = [
     [
-      isUnsupported(error),
+      isUnsupported,
       "Installing again does not help: pi-strata is made for Linux (glibc and musl), macOS and Windows, on x64 and ARM64. " +
         `Use one of these, ${fromSource}.`,
     ],
@@ -62,17 +63,11 @@ function adviceFor(error) {
       `npm left ${wanted} out, as it sometimes does with optional dependencies. ${reinstall}`,
     ],
   ];
-  const fitting = advice.find(([fits]) => fits);
-  return fitting === undefined ? `The system would not load the file. ${reinstall}` : fitting[1];
+  const [, hint] = advice.find(([fits]) => fits) ?? [
+    true,
+    `The system would not load the file. ${reinstall}`,
+  ];
+  return { ...(!isUnsupported && { package: wanted }), hint };
 }
 
-function isUnsupported(error) {
-  return error?.code === "ERR_UNSUPPORTED_PLATFORM";
-}
-
-/** Returns the name of the platform package for this machine. */
-function packageWanted() {
-  return `pi-strata-${wantedKey()}`;
-}
-
-module.exports = { adviceFor, isUnsupported, packageWanted };
+module.exports = { adviceFor };

@@ -17,18 +17,15 @@ function load() {
 
 class NativeUnavailableError extends Error {
   constructor(error) {
-    super(`pi-strata's native addon could not be loaded: ${causeOf(error)}. ${advice().adviceFor(error)}`, {
-      cause: error,
-    });
+    const { hint } = adviceFor(error);
+    super(`pi-strata's native addon could not be loaded: ${causeOf(error)}. ${hint}`, { cause: error });
     this.name = "NativeUnavailableError";
     this.code = "ERR_NATIVE_UNAVAILABLE";
   }
 }
 
-/** Loads the advice, which is needed only after a failure. */
-function advice() {
-  return require("./advice.js");
-}
+/** The advice is loaded only after a failure. */
+const adviceFor = (error) => require("./advice.js").adviceFor(error);
 
 /** Returns the first line of a message: Node adds the requiring files below it. Windows ends it with a full stop. */
 function causeOf(error) {
@@ -49,9 +46,7 @@ function status() {
   const { version } = require("../../package.json");
   const base = { native: error === undefined, version, platform: `${process.platform}-${process.arch}` };
   if (error === undefined) return base;
-  const { adviceFor, isUnsupported, packageWanted } = advice();
-  const wanted = isUnsupported(error) ? {} : { package: packageWanted() };
-  return { ...base, ...wanted, error: causeOf(error), hint: adviceFor(error) };
+  return { ...base, error: causeOf(error), ...adviceFor(error) };
 }
 
 module.exports = { native, status };
