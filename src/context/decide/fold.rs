@@ -6,19 +6,19 @@
 
 use std::mem::{replace, take};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::calibration::Sent;
 use super::economy::Policy;
 use super::every_call::{Layers, fits, shrink_to_fit};
 use super::index::CoverageIndex;
 use super::lessons::{Call, Lessons};
-use super::pieces::MessagePieces;
 use super::reports::{Reports, Request};
 use super::sticky::SkiRental;
 use super::verdict::Arithmetic;
 use super::{Mode, Terms};
 use crate::context::facts::transcript::{Message, Transcript};
-use crate::context::request::account::{Account, Form};
+use crate::context::request::account::Account;
 use crate::context::request::layers::keep::{Kept, States};
 use crate::context::request::layers::{Keeping, Limits, Overflow};
 use crate::context::request::plan::Plan;
@@ -52,13 +52,8 @@ pub struct Fold {
     pub(super) pending: Option<Pending>,
     /// True if a call that this process planned was answered.
     pub(super) has_answer: bool,
-    pub(super) pieces: Vec<MessagePieces>,
-    /// Calls so far.
-    pub(super) calls: u32,
-    /// What messages showed, up to the last batch that was tried.
-    pub(super) index: CoverageIndex,
-    /// Number of messages in the index.
-    pub(super) indexed: usize,
+    /// What messages showed, up to the last batch that was tried. Copies of the fold share it until then.
+    pub(super) index: Arc<CoverageIndex>,
     pub(super) rental: SkiRental,
     /// True if a call was planned, also of the list before a rewrite.
     pub(super) has_planned: bool,
@@ -169,11 +164,8 @@ impl Fold {
         if self.pending.as_ref().is_some_and(|call| call.at <= index) {
             self.withdraw();
         }
-        self.calls += u32::from(message.assistant().is_some());
         self.account.enter(transcript, index);
         self.reports.pass(message);
-        let was_sent = message.is_sent && self.account.form(index) != Form::Gone;
-        self.pieces.push(MessagePieces { was_sent, call: self.calls, ..MessagePieces::default() });
     }
 
     /// Sets what the host says of its model now. Under [`Mode::Sticky`] frozen messages stay as they are, and only what is decided

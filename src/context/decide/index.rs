@@ -6,11 +6,13 @@
 
 use rustc_hash::FxHashMap;
 
+use super::pieces::MessagePieces;
 use crate::context::facts::traits::Traits;
 use crate::context::facts::traits::identifiers::Identifier;
 use crate::context::facts::traits::lines::Line;
 use crate::context::facts::traits::target::{File, Target};
-use crate::context::request::plan::Keep;
+use crate::context::request::account::Account;
+use crate::context::request::plan::{Keep, Reason};
 use crate::context::weights::{
     EDITING_HALF_LIFE, Forgetting, NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, WRITTEN_UNIT,
 };
@@ -21,6 +23,8 @@ pub struct CoverageIndex {
     names: FxHashMap<Identifier, u32>,
     lines: FxHashMap<Line, u32>,
     pieces: Vec<Piece>,
+    /// What each message shows.
+    messages: Vec<MessagePieces>,
     /// Calls so far.
     calls: u32,
     /// The calls that changed files, ascending.
@@ -55,9 +59,29 @@ enum Place {
 }
 
 impl CoverageIndex {
-    /// Goes on to a later call: everything known grows older.
-    pub fn go_to(&mut self, call: u32) {
-        self.calls = call;
+    /// Adds the messages of `account` that came since the last time.
+    pub fn catch_up(&mut self, account: &Account) {
+        for (_, row) in account.rows().since(self.messages.len()) {
+            let (message, traits) = (&row.message, &row.message.traits);
+            let is_answer = message.assistant().is_some();
+            self.calls += u32::from(is_answer);
+            let mut pieces = MessagePieces { call: self.calls, ..MessagePieces::default() };
+            if message.is_sent && row.sent.reason != Reason::OrphanResult {
+                pieces.whole = self.ids_of(&traits.identifiers, &traits.lines);
+                let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
+                pieces.edited = traits.kept.as_ref().map(|kept| self.ids_of(kept, kept_lines));
+                let opener = account.message(row.group);
+                let call = opener.and_then(|opener| opener.traits.targets.get(row.call));
+                self.enter(&pieces.whole, traits, is_answer, call);
+            }
+            self.messages.push(pieces);
+        }
+    }
+
+    /// What the message at `index` shows.
+    #[must_use]
+    pub fn message(&self, index: usize) -> Option<&MessagePieces> {
+        self.messages.get(index)
     }
 
     /// Calls so far.
@@ -72,7 +96,7 @@ impl CoverageIndex {
     }
 
     /// Returns the ids of these names and lines, and adds new ones.
-    pub fn ids_of(&mut self, names: &[Identifier], lines: &[Line]) -> Box<[u32]> {
+    fn ids_of(&mut self, names: &[Identifier], lines: &[Line]) -> Box<[u32]> {
         let pieces = &mut self.pieces;
         let mut new = |units: u16| {
             pieces.push(Piece { units, ..Piece::default() });
@@ -89,7 +113,7 @@ impl CoverageIndex {
     }
 
     /// Adds a new message that shows `ids`. `target` is what its call reads or changes, if it is a result.
-    pub fn enter(&mut self, ids: &[u32], traits: &Traits, is_answer: bool, target: Option<&Target>) {
+    fn enter(&mut self, ids: &[u32], traits: &Traits, is_answer: bool, target: Option<&Target>) {
         let calls = self.calls;
         let file = target.and_then(|target| target.files.first()).map(|file| file.path.name_hash());
         self.each(ids, |piece| {

@@ -1,17 +1,12 @@
-//! The names and lines that each message shows, by their ids in the index. The index reads a message at the first batch after the
-//! message came.
+//! The names and lines that each message shows, by their ids in the index.
 
 use std::borrow::Cow;
 
-use super::index::CoverageIndex;
-use crate::context::facts::transcript::Message;
 use crate::context::request::account::{Form, Row};
 
 /// Names and lines of one message.
 #[derive(Clone, Debug, Default)]
 pub struct MessagePieces {
-    /// True if the message was sent in some form when it came.
-    pub was_sent: bool,
     /// Ids of the whole message: its names in order, then its lines in order.
     pub whole: Box<[u32]>,
     /// Ids of its edited form.
@@ -21,17 +16,6 @@ pub struct MessagePieces {
 }
 
 impl MessagePieces {
-    /// Adds the message of `row` to the index. `opener` is the message that opens its group.
-    pub fn enter(&mut self, index: &mut CoverageIndex, row: &Row, opener: Option<&Message>) {
-        let (message, traits) = (&row.message, &row.message.traits);
-        index.go_to(self.call);
-        self.whole = index.ids_of(&traits.identifiers, &traits.lines);
-        let kept_lines = traits.kept_lines.as_deref().unwrap_or(&traits.lines);
-        self.edited = traits.kept.as_ref().map(|kept| index.ids_of(kept, kept_lines));
-        let call = opener.and_then(|opener| opener.traits.targets.get(row.call));
-        index.enter(&self.whole, traits, message.assistant().is_some(), call);
-    }
-
     /// Ids of what the message shows in the form that `row` sends.
     #[must_use]
     pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {

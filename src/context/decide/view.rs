@@ -1,7 +1,6 @@
 //! What is in view while a batch is worked out, and what is lost with a message.
 
 use super::index::CoverageIndex;
-use super::pieces::MessagePieces;
 use crate::context::request::account::Account;
 
 /// The visible copies of each piece, while a batch is worked out.
@@ -22,9 +21,9 @@ impl<'a> View<'a> {
 
     /// What `account` sends.
     #[must_use]
-    pub fn of(index: &'a CoverageIndex, account: &Account, pieces: &[MessagePieces], ahead: f64) -> Self {
+    pub fn of(index: &'a CoverageIndex, account: &Account, ahead: f64) -> Self {
         let mut view = Self::new(index, ahead);
-        for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(pieces.get(at))) {
+        for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(index.message(at))) {
             view.show(&pieces.shown(row));
         }
         view

@@ -50,7 +50,7 @@ impl Session {
     }
 
     fn wait(&mut self, calls: u32) {
-        self.index.go_to(self.index.calls() + calls);
+        self.index.calls += calls;
     }
 
     /// The loss with every message that shows these.

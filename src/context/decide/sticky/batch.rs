@@ -1,5 +1,7 @@
 //! Makes one batch of edits: by the ladder, then by layer 4 if that is not enough. Thinking that is bound to edited messages goes.
 
+use std::sync::Arc;
+
 use super::ladder::{Ladder, Spared};
 use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
@@ -143,7 +145,7 @@ impl Fold {
 
     /// Makes the batch that costs least for the room it wins. It tries each start with each target and takes it back.
     fn go_down_ladder(&mut self, spared: Spared, targets: &Targets) {
-        self.fill_index();
+        Arc::make_mut(&mut self.index).catch_up(&self.account);
         let (estimate, attempts, thinking) =
             (self.estimate(), self.attempts(spared, targets), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
@@ -152,15 +154,14 @@ impl Fold {
         // must go goes.
         let (ahead, own_call) =
             if targets.is_short { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
-        let Self { account, pieces, index, .. } = self;
-        let view = View::of(index, account, pieces, ahead);
+        let Self { account, index, .. } = self;
+        let view = View::of(index, account, ahead);
         let take_steps = |account: &mut Account, Attempt { start, target }: Attempt| {
             // Where no more may go than must, each step leaves this much at least.
             let floor = if targets.is_exact { FULL_SHARE * target } else { 0.0 };
             let (view, thinking, states) = (view.clone(), &thinking, &states);
             let mut ladder = Ladder {
                 account,
-                pieces,
                 view,
                 estimate,
                 spared,
@@ -191,19 +192,6 @@ impl Fold {
         if let Some(attempt) = cheapest {
             take_steps(account, attempt);
         }
-    }
-
-    /// Adds what came since the last batch to the index. Only batches read it.
-    fn fill_index(&mut self) {
-        let Self { account, pieces, index, .. } = self;
-        for (at, pieces) in
-            pieces.iter_mut().enumerate().skip(self.indexed).filter(|(_, pieces)| pieces.was_sent)
-        {
-            let Some(row) = account.row(at) else { continue };
-            pieces.enter(index, row, account.message(row.group));
-        }
-        self.index.go_to(self.calls);
-        self.indexed = self.pieces.len();
     }
 
     /// The batches to try. At a limit a batch may start at the front or behind a quarter of the request: the later it starts, the
@@ -244,7 +232,8 @@ impl Fold {
 
     /// Number of calls whose messages fill the room of a request.
     fn turnover(&self) -> f64 {
-        let growth = self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.calls.max(1));
+        let growth =
+            self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.index.calls().max(1));
         self.limit_room() / growth.max(1.0)
     }
 

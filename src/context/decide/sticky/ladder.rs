@@ -5,7 +5,6 @@
 //! step loses the expected later uses of what nothing else in view shows.
 
 use crate::context::decide::line_cuts;
-use crate::context::decide::pieces::MessagePieces;
 use crate::context::decide::view::View;
 use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
@@ -28,7 +27,6 @@ pub(super) struct Spared {
 /// A batch that is worked out.
 pub(super) struct Ladder<'a> {
     pub(super) account: &'a mut Account,
-    pub(super) pieces: &'a [MessagePieces],
     pub(super) view: View<'a>,
     pub(super) estimate: Estimate,
     pub(super) spared: Spared,
@@ -111,7 +109,9 @@ impl Ladder<'_> {
     /// Takes a message one rung down, to the lines that are worth their tokens or to its edited form, if that loses at most
     /// `price` for each token that it saves.
     fn step_down(&mut self, index: usize, price: f64) {
-        let Some((row, pieces)) = self.account.row(index).zip(self.pieces.get(index)) else { return };
+        let Some((row, pieces)) = self.account.row(index).zip(self.view.index().message(index)) else {
+            return;
+        };
         let is_laid_out = row.message.traits.layout.is_some();
         let lines = match row.form() {
             Form::Whole | Form::Cut(_) if !is_laid_out => None,
@@ -179,7 +179,9 @@ impl Ladder<'_> {
     /// Drops a group if that loses at most `price` for each token that it saves: what it shows, and that the agent sees what it
     /// did, if nothing newer has replaced that.
     fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
-        let rows = || group.iter().filter_map(|&index| self.account.row(index).zip(self.pieces.get(index)));
+        let rows = || {
+            group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index().message(index)))
+        };
         let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
         let shown: Vec<u32> = rows().flat_map(|(row, pieces)| pieces.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
@@ -196,7 +198,7 @@ impl Ladder<'_> {
 
     /// The reason to remove these results: no later answer used a name of them, or they are the least useful.
     fn reason(&self, results: &[usize]) -> Reason {
-        let mut results = results.iter().filter_map(|&index| self.pieces.get(index)).peekable();
+        let mut results = results.iter().filter_map(|&index| self.view.index().message(index)).peekable();
         let is_unused = results.peek().is_some()
             && !results.any(|pieces| self.view.index().is_used_since(pieces.call, &pieces.whole));
         if is_unused { Reason::NeverUsed } else { Reason::LeastUseful }
