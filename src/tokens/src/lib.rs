@@ -27,6 +27,9 @@
 //! - Without the table of what two bytes make: new words a sixth slower, base64 a quarter.
 //! - Turning UTF-16 to UTF-8 by the standard library: Chinese and Japanese took more than twice as long.
 //! - Caching spans at first sight: a tenth slower there.
+//! - Merging long pieces by a heap alone, without windows: a megabyte of one letter at 2 MB/s instead of 150.
+//! - Masks without vector instructions: English at first sight a quarter slower.
+//! - The rules of a pattern as a value instead of constants: a tenth slower.
 
 mod added;
 mod arena;

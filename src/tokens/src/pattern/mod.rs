@@ -1,4 +1,4 @@
-//! The patterns that cut text into pieces, written by hand: one file each, with the pattern at its top.
+//! The patterns that cut text into pieces, written by hand: one file a family, with the patterns at its top.
 //!
 //! A pattern is written twice. `piece_end` cuts one piece and is the reference; `starts` cuts 64 ASCII bytes at once, by
 //! arithmetic on bit masks. No pattern looks behind, so a block that begins at a piece's start needs nothing from the block
