@@ -61,7 +61,7 @@ enum Place {
 impl CoverageIndex {
     /// Adds the messages of `account` that came since the last time.
     pub fn catch_up(&mut self, account: &Account) {
-        for (_, row) in account.rows().since(self.messages.len()) {
+        for row in account.rows().iter().skip(self.messages.len()) {
             let (message, traits) = (&row.message, &row.message.traits);
             let is_answer = message.assistant().is_some();
             self.calls += u32::from(is_answer);

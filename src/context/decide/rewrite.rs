@@ -77,7 +77,7 @@ impl Rewrite {
         let last_answer = account.last_answer();
         let is_tail = last_answer.is_none_or(|last| last < old);
         let mut left = HashSet::with_capacity_and_hasher(len - old, FxBuildHasher);
-        left.extend(account.rows().since(old).map(|(_, row)| row.message.identity));
+        left.extend(account.rows().iter().skip(old).map(|row| row.message.identity));
         let is_left = |message: &Message| left.contains(&message.identity);
         let answers = |from: usize| {
             let messages = list.messages().iter().enumerate().skip(from);

@@ -112,7 +112,7 @@ impl Fold {
     /// Returns `true` if any answer so far came with usage.
     pub(in crate::context::decide) fn is_reported(&self) -> bool {
         self.was_reported
-            || self.account.rows().newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
+            || self.account.newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
     }
 
     /// The arithmetic of the next call.

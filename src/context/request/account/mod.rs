@@ -5,13 +5,11 @@
 
 mod edits;
 mod row;
-mod rows;
 
 use std::collections::BTreeSet;
 
 use self::edits::Trial;
 pub use self::row::{Form, ImageSize, Row, Sent};
-pub use self::rows::Rows;
 
 use crate::context::facts::transcript::{Body, Link, Message, Transcript};
 use crate::context::request::plan::{Edit, Layer, Plan, Reason};
@@ -20,7 +18,7 @@ use crate::tokens::estimate::Size;
 /// All messages of a transcript so far, and what is sent of them.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    rows: Rows,
+    rows: Vec<Row>,
     /// Messages that are sent in some form.
     live: BTreeSet<usize>,
     raw: Size,
@@ -131,12 +129,17 @@ impl Account {
 
     /// True before any message.
     pub fn is_empty(&self) -> bool {
-        self.rows.len() == 0
+        self.rows.is_empty()
     }
 
     /// All rows, oldest first.
-    pub fn rows(&self) -> &Rows {
+    pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// All rows with their positions, the newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = (usize, &Row)> {
+        self.rows.iter().enumerate().rev()
     }
 
     /// The row at `index`.
@@ -224,7 +227,7 @@ impl Account {
 
     /// The index at which the last group opens: the newest message that is sent and no system one, with its call.
     pub fn last_group(&self) -> usize {
-        let newest = self.rows.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
+        let newest = self.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
         newest.map_or(0, |(_, row)| row.group)
     }
 
@@ -269,7 +272,7 @@ impl Account {
 
     /// The newest answer.
     pub fn last_answer(&self) -> Option<usize> {
-        let mut newest = self.rows.newest_first();
+        let mut newest = self.newest_first();
         newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
     }
 
@@ -298,7 +301,7 @@ impl Account {
         let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
         let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
         self.planned.truncate(kept);
-        for (index, row) in self.rows.since(from) {
+        for (index, row) in self.rows.iter().enumerate().skip(from) {
             let Some(action) = row.action() else { continue };
             let (layer, reason) = row.cause();
             let (tokens_saved, images_out) = (row.tokens_saved(), row.images_out());

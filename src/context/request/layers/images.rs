@@ -18,7 +18,7 @@ const BATCH: usize = 14;
 
 /// The limits of the provider of the newest answer. The table's last row is that of protocols it does not list.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
-    let newest = account.rows().newest_first().find_map(|(_, row)| row.message.assistant());
+    let newest = account.newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
     let holds = |&&(name, least_window, ..): &&(&str, f64, usize, usize)| {
         (name == api || name.is_empty()) && limits.context_window > least_window

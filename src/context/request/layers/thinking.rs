@@ -47,7 +47,7 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
 /// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
 /// thinking back.
 pub fn step_under_way(account: &Account) -> Option<usize> {
-    let mut newest_first = account.rows().newest_first();
+    let mut newest_first = account.newest_first();
     let (index, newest) =
         newest_first.find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
     (!newest.call_ids.is_empty()).then_some(index)

@@ -9,10 +9,9 @@ use crate::tokens::estimate::Estimate;
 
 /// Index from which on everything is protected: that of the oldest of the newest messages.
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
-    let rows = account.rows();
-    let newest = rows.newest_first().filter(|(_, row)| !row.message.is_system());
+    let newest = account.newest_first().filter(|(_, row)| !row.message.is_system());
     let start = newest.take(limits.recent_messages()).last().map_or(account.len(), |(index, _)| index);
-    rows.since(start).map(|(_, row)| row.group).min().unwrap_or(start)
+    account.rows().iter().skip(start).map(|row| row.group).min().unwrap_or(start)
 }
 
 /// Returns `true` if the group that opens at `index` may go: it is there, and nothing protects it.
