@@ -1,6 +1,6 @@
 // Measures how long a call of the hook takes and for how long it holds the main thread, against JSON.stringify of the same
-// messages in the same round: `npm run bench:hook [-- SESSION]`. Warm is the same transcript again, grown one with one message
-// more than at the call before, copied a grown one of new objects, cold one of new objects for a new hook. The processor's caches
+// messages in the same round: `npm run bench:hook [-- SESSION]`. Warm is the same transcript again, grown one with an answer and
+// its result more than at the call before, copied a grown one of new objects, cold one of new objects for a new hook. The processor's caches
 // hold what stringify left in them, as they would hold anything but the messages in a host. The garbage of making new objects is
 // collected before a cold call: it is not the hook's.
 
@@ -41,18 +41,35 @@ async function timed(messages, work) {
   return { totalMs, heldMs: performance.eventLoopUtilization(before).active, stringifyMs };
 }
 
+/** The last call with one result again, 4 s later, with the same report: the context does not grow towards a batch. */
+function nextStep(messages) {
+  const at = messages.findLastIndex(
+    (message, i) => message.role === "assistant" && messages[i + 1]?.role === "toolResult",
+  );
+  const [answer, result] = messages.slice(at, at + 2);
+  const timestamp = messages.at(-1).timestamp + 4000;
+  const toolCallId = `again${messages.length}`;
+  const call = { ...answer.content.find((block) => block.type === "toolCall"), id: toolCallId };
+  const content = [...answer.content.filter((block) => block.type !== "toolCall"), call];
+  return [
+    { ...answer, content, timestamp },
+    { ...result, toolCallId, timestamp },
+  ];
+}
+
 async function measure(messages, schedule, warmRounds = WARM_ROUNDS, coldRounds = COLD_ROUNDS) {
   const rounds = { warm: [], grown: [], copied: [], cold: [] };
   const hook = createTransformContext({ schedule });
   await hook(messages);
   for (let i = 0; i < warmRounds; i += 1) rounds.warm.push(await timed(messages, () => hook(messages)));
   const growing = messages.slice();
+  const grow = () => growing.push(...nextStep(growing));
   for (let i = 0; i < warmRounds; i += 1) {
-    growing.push({ role: "user", content: `and now question ${i}?`, timestamp: 1e13 + i });
+    grow();
     rounds.grown.push(await timed(messages, () => hook(growing)));
   }
   for (let i = 0; i < coldRounds; i += 1) {
-    growing.push({ role: "user", content: `and copied, question ${i}?`, timestamp: 2e13 + i });
+    grow();
     const copies = structuredClone(growing);
     rounds.copied.push(await timed(messages, () => hook(copies)));
   }
