@@ -3,13 +3,12 @@
 import assert from "node:assert/strict";
 import { createReadStream } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { readLines } from "../lib/cli/recording/lines.mjs";
 import { sessionManager } from "./coding-agent/pi.mjs";
 import { fieldsOf } from "./support/fields.mjs";
+import { EXAMPLE } from "./support/recording.mjs";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/session.jsonl", import.meta.url));
 const TIME = "2026-01-01T00:00:01.000Z";
 
 const asText = (line) => (typeof line === "string" ? line : JSON.stringify(line));
@@ -91,37 +90,6 @@ const CASES = {
   "pi's old role is renamed": [
     [{ type: "session", version: 2 }, said("a", null, "h", "hookMessage")],
     ["custom:h"],
-  ],
-  "pi's tree is followed from the last entry to its root": [
-    [
-      ...[HEADER, a, c, said("d", "c", "3", "assistant")],
-      entry("branch_summary", "e", "a", { fromId: "d", summary: "B" }),
-      entry("custom_message", "f", "e", { customType: "x", content: "N", display: true }),
-      entry("label", "g", "f", { targetId: "a", label: "l" }),
-    ],
-    ["user:1", "branchSummary:B", "custom:N"],
-  ],
-  "pi's newest compaction replaces what it summarised, and folds system messages in": [
-    [
-      ...[HEADER, a, said("y", "a", "old", "system"), said("b", "y", "2")],
-      compacts("k", "b", { summary: "S1", firstKeptEntryId: "b", tokensBefore: 1 }),
-      said("c", "k", "3"),
-      compacts("l", "c", {
-        summary: "S2",
-        firstKeptEntryId: "y",
-        systemMessage: { role: "system", content: "P" },
-      }),
-      said("d", "l", "4"),
-    ],
-    ["system:P", "compactionSummary:S2", "user:2", "user:3", "user:4"],
-  ],
-  "pi's context edits replace or remove, and the last one wins": [
-    [
-      ...[HEADER, a, b, said("r", "b", [text("long")], "assistant")],
-      ...[edits("e", "r", "a", { content: "first" }), edits("f", "e", "a", null)],
-      edits("g", "f", "r", { content: "short" }),
-    ],
-    ["user:2", "assistant:short"],
   ],
   "pi's leaf moves": [[HEADER, a, b, leaf("a")], ["user:1"]],
   "pi's leaf moves before the first entry": [[HEADER, a, b, leaf(null)], []],
@@ -216,11 +184,15 @@ for (const [what, [lines, expected, broken = []]] of Object.entries(CASES))
 
 test("what is not played is counted, compactions are told, and a preserved message is the very one that came", async () => {
   const of = (what) => read(...CASES[what][0]);
-  const branches = await of("pi's tree is followed from the last entry to its root");
+  const branches = await read(HEADER, a, said("d", "a", "2", "assistant"), c);
   assert.equal(branches.unplayed["on abandoned branches"], 1);
   const sides = await of("an abandoned branch and sidechains are left out");
   assert.deepEqual(Object.values(sides.unplayed), [1, 1]);
-  const twice = await of("pi's newest compaction replaces what it summarised, and folds system messages in");
+  const compaction = { summary: "S", firstKeptEntryId: "b", tokensBefore: 1 };
+  const twice = await read(
+    ...[HEADER, a, b, compacts("k", "b", compaction), said("d", "k", "3")],
+    ...[compacts("l", "d", compaction), said("e", "l", "4")],
+  );
   assert.deepEqual(fieldsOf(twice.stretches, "cause"), ["start", "compaction", "compaction"]);
   const cut = await of("Claude Code's compaction cuts off what it summarised");
   assert.equal(contextOf(cut)[0].tokensBefore, 155_000);
