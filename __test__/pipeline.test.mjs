@@ -164,16 +164,8 @@ for (const [name, make] of Object.entries(engines)) {
 
     test("OpenAI's messages go through the history and come back", async () => {
       const own = (await tabled("chat_id text, role text, text text, extra text")).provider();
-      const call = {
-        id: "1",
-        type: "function",
-        function: { name: "f", arguments: '{"n":12345678901234567890}' },
-      };
-      const messages = [
-        { role: "user", content: "q" },
-        { role: "assistant", content: null, tool_calls: [call] },
-        { role: "tool", tool_call_id: "1", content: "r" },
-      ];
+      const toolCalls = [{ id: "1", name: "f", arguments: '{"n":12345678901234567890}' }];
+      const messages = toOpenAIMessages([user("q"), { ...turn[0], toolCalls }, turn[1]]);
       for (const [chat, list] of Object.entries({ converted: fromOpenAIMessages(messages), as: messages })) {
         for (const message of list) await own.append(chat, message);
         assert.deepEqual(toOpenAIMessages(await own.getHistory(chat, 9)), messages);
@@ -300,21 +292,7 @@ test("a user of Postgres who may only read and insert needs no more", {
   assert.equal((await server.query("SELECT id FROM events", url)).length, 1);
 });
 
-test("a closed handle is one error with a code", async () => {
-  const db = open(":memory:");
-  db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id, role text, text text)");
-  const own = new SqliteProvider({ db });
-  await own.append(1, user("a"));
-  db.close();
-  await assert.rejects(own.getHistory(1, 1), { code: "ERR_DATABASE_CLOSED" });
-});
-
 describe("SimpleCompressor", () => {
-  test("hands back the same array where nothing is cut", () => {
-    const messages = Array.from({ length: 12 }, () => user("x".repeat(4000)));
-    assert.equal(new SimpleCompressor().compress(messages), messages);
-  });
-
   test("keeps the newest, and the beginning of each, within its bounds", () => {
     const sizes = fc.record({
       maxMessages: fc.integer({ min: 1, max: 9 }),
@@ -326,6 +304,7 @@ describe("SimpleCompressor", () => {
         const before = structuredClone(messages);
         const kept = new SimpleCompressor(options).compress(messages);
         assert.equal(kept.length, Math.min(messages.length, options.maxMessages));
+        if (messages.every((message, i) => message === kept[i])) assert.equal(kept, messages);
         for (const [i, message] of kept.entries()) {
           const original = messages[messages.length - kept.length + i];
           if (original.content.length <= options.maxCharsPerMessage) assert.equal(message, original);

@@ -9,7 +9,7 @@ import { nodeBinary } from "./support/nodes.mjs";
 
 /** Suites of what needs Node 22, by the beginning of their names. */
 const ON_NODE_22 =
-  /^(agent|cli|extension|inspector|openclaw|pi-|pipeline|recording|refusing-server|report|seed|sessions|shown|snippets|wire)/;
+  /^(agent|cli|extension|inspector|openclaw|pi-|pipeline|recording|refusing-server|report|seed|sessions|shown|snippets|strangers|wire)/;
 /** Suites over a SQLite handle. They run with better-sqlite3 on the running Node, which it is built for. */
 const OVER_SQLITE = /^(pipeline|seed-sessions|sessions-arguments|sessions-database)\./;
 /** Suites at once: most of them wait for processes of their own. */
