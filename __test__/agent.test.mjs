@@ -91,8 +91,9 @@ function suite(version) {
       assert.equal(thinkers.length, 1);
     });
 
-    test("leaves the agent's own transcript as it is without the hook", async () => {
-      const hooked = await run(version, everyCall({ contextWindow: 6_000, reserveTokens: 500 }));
+    test("in a small window shrinks until the request fits, the prompt and the tools stay, and the agent's own transcript is as without the hook", async () => {
+      const [contextWindow, reserveTokens] = [6_000, 500];
+      const hooked = await run(version, everyCall({ contextWindow, reserveTokens, calibrate: false }));
       const plain = await run(version);
       assert.deepEqual(timeless(hooked.messages), timeless(plain.messages));
       const arrived = unSystem(hooked.kept.map(({ message }) => message));
@@ -106,18 +107,13 @@ function suite(version) {
         assert.deepEqual(message, copy, "as it was when it arrived");
       const settled = ({ array, messages }) => messages.every((message, index) => message === array[index]);
       assert.ok(hooked.hookCalls.every(settled), "the loop's array has only grown");
-    });
 
-    test("shrinks on until the request fits, and keeps the prompt and the tools in reach of the model", async () => {
-      const [contextWindow, reserveTokens] = [6_000, 500];
-      const hook = everyCall({ contextWindow, reserveTokens, calibrate: false });
-      const { hookCalls, sent } = await run(version, hook);
-      for (const [index, { messages, result }] of hookCalls.entries()) {
+      for (const [index, { messages, result }] of hooked.hookCalls.entries()) {
         assert.ok(countTokens(result) <= contextWindow - reserveTokens, `request ${index} fits`);
         assertEndsKept(messages, result);
-        assert.deepEqual(pairs(sent[index].messages), []);
+        assert.deepEqual(pairs(hooked.sent[index].messages), []);
       }
-      for (const { context, messages } of sent) {
+      for (const { context, messages } of hooked.sent) {
         const text = JSON.stringify([context.systemPrompt, messages.filter(({ role }) => role === "system")]);
         assert.ok(text.includes(SYSTEM_PROMPT));
         const tools = context.tools ?? messages.flatMap((message) => message.toolsAdded ?? []);

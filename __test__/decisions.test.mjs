@@ -45,25 +45,6 @@ test("what an edit will have to quote stays where a log goes", async () => {
   assert.ok(left(15) > left(14), "the file outlives the log before it");
 });
 
-test("a command is the same as a text and as a list of words", async () => {
-  const patch = (i) =>
-    `apply_patch <<'P'\n*** Begin Patch\n*** Update File: src/parser.rs\n@@\n-${rows("field", 120).split("\n")[9 * i]}\n+    let field${i} = 0;\n*** End Patch\nP`;
-  const linesLeft = async (wrap) => {
-    const edit = (i) => (i % 3 === 0 ? [["shell", wrap(patch(i / 3)), "Done"]] : []);
-    const read = ["shell", wrap("sed -n '1,120p' src/parser.rs"), rows("field", 120)];
-    const steps = [...LOGS.slice(0, 8), read, ...LOGS.slice(0, 30).flatMap((step, i) => [...edit(i), step])];
-    const result = resultOf(await sentOf(session(steps), { economy: 150 }), 8);
-    return result ? textOf(result).split("\n").length : 0;
-  };
-  const text = await linesLeft((command) => ({ command }));
-  assert.ok(text > 60, `${text} lines`);
-  for (const wrap of [
-    (script) => ({ command: ["bash", "-lc", script] }),
-    (script) => ({ cmd: script, workdir: "." }),
-  ])
-    assert.equal(await linesLeft(wrap), text);
-});
-
 test("explain names the form in which a call named its file", async () => {
   const reads = LOGS.map(([, , text], i) =>
     i % 2 === 0
@@ -73,13 +54,6 @@ test("explain names the form in which a call named its file", async () => {
   const { edits } = await explain(session(reads), { economy: 20 });
   const forms = new Set(edits.flatMap(({ form }) => form ?? []));
   assert.deepEqual(forms, new Set(["Codex shell: cat", "Claude Code Read"]));
-});
-
-test("of two reads of one file the older goes first", async () => {
-  const read = ["read", { path: "src/parser.rs" }, rows("field", 60)];
-  const sent = await sentOf(session([read, ...LOGS.slice(0, 15), read, ...LOGS.slice(15, 30)]));
-  const left = (call) => (resultOf(sent, call) ? textOf(resultOf(sent, call)).length : 0);
-  assert.ok(left(0) < left(16), `${left(0)} and ${left(16)}`);
 });
 
 test("an app's notes in the open turn stay: pi sends them as the user's words", async () => {

@@ -6,7 +6,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import strata from "../index.js";
 import contract from "../lib/contract.js";
 import options from "../lib/hook/options.js";
 import { PAGES, withFigures } from "./support/figures.mjs";
@@ -51,13 +50,8 @@ test("README.md and README.zh-CN.md show the same code", () => {
   assert.deepEqual(chinese, english);
 });
 
-test("a README is read in a minute, and what it links to is on the web or in the package", () => {
-  const { files } = JSON.parse(read("package.json"));
-  for (const page of READMES) {
-    assert.ok(read(page).split("\n").length <= 135, page);
-    for (const [, target] of read(page).matchAll(/(?:\]\(|^\[\w+\]: )([^)#\s]+)/gm))
-      assert.ok(/^https:/.test(target) || READMES.includes(target) || files.includes(target), target);
-  }
+test("a README is read in a minute", () => {
+  for (const page of READMES) assert.ok(read(page).split("\n").length <= 135, page);
 });
 
 test("what the pages link to is there", () => {
@@ -82,14 +76,10 @@ test("whatever is built in and written by others is named, with its copyright", 
   );
 });
 
-test("what the pages import and run is there", () => {
+test("what the pages run is there", () => {
   const { scripts } = JSON.parse(read("package.json"));
   for (const page of pages) {
     const text = read(page);
-    for (const [, names] of text.matchAll(/import \{([^}]*)\} from "pi-strata"/g)) {
-      for (const name of names.split(",").map((name) => name.trim()))
-        assert.ok(name in strata, `${page} imports ${name}`);
-    }
     for (const [, script] of text.matchAll(/npm run ([\w:-]+)/g))
       assert.ok(script in scripts, `${page} runs ${script}`);
     for (const [, file] of text.matchAll(/node (?:--\S+ )*((?:examples|bench|__test__)\/[\w/.-]+)/g))

@@ -47,10 +47,6 @@ test("500 characters stay and 501 do not, nor does a summary that is not shorter
     assert.equal(await summaryIn("a line of output\n".repeat(40), { marker: () => marker }), undefined);
 });
 
-test("an excluded tool's results are never touched", async () => {
-  assert.equal(await summaryIn("line\n".repeat(200), { excludeTools: ["read"] }), undefined);
-});
-
 const thought = thinking("hm", '{"id":"rs_1"}');
 
 /** The rest of an old message's content when a newer one thinks too. */

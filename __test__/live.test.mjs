@@ -96,16 +96,6 @@ test("after a compaction what the host kept stays, whatever the kept answers onc
   for (const record of records.slice(2)) assertClose(record, 0.005);
 });
 
-test("a small window after a compaction: nothing is over it, and nothing goes", async () => {
-  const opening = (by) => {
-    const kept = steps(by, 1, 3000, () => cached(90_000));
-    return [by.summary(900, 120_000), by.user(40), ...kept];
-  };
-  const { call } = talk({ contextWindow: 32_000, basePrompt: 7000 }, {}, { opening });
-  const { sent, saysOverflow } = await call(100);
-  assert.deepEqual([sent.length, saysOverflow], [4, false]);
-});
-
 for (const [what, settings, more, tokens, options] of [
   ["six large reads in one turn", { basePrompt: 30_000 }, {}, 21_300],
   ...["everyCall", "sticky"].map((schedule) => [
@@ -270,24 +260,6 @@ test("conversations that share a hook keep what is known of their agents apart",
   }
 });
 
-test("agents that share a hook and a beginning each go on in their own conversation", async () => {
-  const beginning = new Scribe().user(2000);
-  const makeHook = sharedHook(createTransformContext);
-  const agents = Array.from({ length: 100 }, (_, number) => {
-    const scribe = new Scribe();
-    scribe.now += 1e6 * number;
-    const opening = (by) => [beginning, { ...by.user(10), content: `task ${number}` }];
-    return talk({ contextWindow: 16_000, scale: 1 + number / 200 }, {}, { makeHook, scribe, opening });
-  });
-  for (let round = 0; round < 14; round += 1) {
-    for (const { call } of agents) {
-      const record = await call(700);
-      assert.equal(record.changed, 0, record.reason);
-      if (round >= 2) assertClose(record, 0.04);
-    }
-  }
-});
-
 test("a model of another encoding that failed to answer takes nothing away of what is known", async () => {
   const { call, scribe, loop, rewrite } = talk(SMALL);
   await call(0, { ...scribe.says(0), model: "gpt-5.1-codex", stopReason: "aborted" });
@@ -295,25 +267,6 @@ test("a model of another encoding that failed to answer takes nothing away of wh
   await call(900);
   rewrite((messages, by) => [summed(by), ...messages]);
   assertClose(await call(900), 0.04);
-});
-
-both("of a window that gets smaller most is used, and it is kept to or it is said", async (options) => {
-  for (const [scale, tokens, to, least] of [
-    [1, 10_500, 64_000, 0],
-    [1.5, 10_500, 64_000, 0],
-    [1.27, 3000, 32_000, 8000],
-  ]) {
-    const { calls, loop } = talk({ contextWindow: 200_000, basePrompt: 1000, scale }, options);
-    await calls(12, tokens);
-    loop.provider.contextWindow = to;
-    for (const [at, record] of (await calls(12, 500)).entries()) {
-      assert.ok(
-        !record.isUnreported && (at > 3 || record.prompt > least),
-        `${record.prompt} of ${to} are sent`,
-      );
-      assertClose(record, 0.02);
-    }
-  }
 });
 
 for (const [what, from, made, to, model, pauseMs] of [

@@ -79,8 +79,7 @@ export class Loop {
 
   #record({ model, given, sent, reply, unchanged, before }) {
     const events = this.#events;
-    const { tokensBefore, tokensAfter, schedule, reason, blockedMs, totalMs } =
-      events.find(({ type }) => type === "transformed") ?? {};
+    const { tokensAfter, schedule, reason } = events.find(({ type }) => type === "transformed") ?? {};
     return {
       call: this.calls,
       model,
@@ -93,11 +92,8 @@ export class Loop {
       readTokens: reply.read,
       isRefused: reply.isRefused,
       estimate: tokensAfter,
-      estimateBefore: tokensBefore,
       schedule,
       reason,
-      blockedMs,
-      totalMs,
       saysOverflow: events.some(({ type }) => type === "contextOverflow"),
       failure: events.find(({ type }) => type === "failed")?.message,
       events,
@@ -108,16 +104,14 @@ export class Loop {
 /**
  * Plays a recording, or a list of messages: what was said is said again, its usage is not looked at. Where the list was
  * changed when it was recorded, by a compaction or a branch, it is changed so again. `beforeCall()` is the host's chance
- * to change it otherwise, `onChange()` is told of the changes that were recorded.
+ * to change it otherwise.
  */
-export async function* play(session, loop, { beforeCall, onChange } = {}) {
+export async function* play(session, loop, { beforeCall } = {}) {
   const recording = recordingOf(session);
   const said = new Map();
   for (const [stretch, { opening, from, to }] of recording.stretches.entries()) {
-    if (stretch > 0) {
+    if (stretch > 0)
       loop.messages = opening.map((number) => said.get(number) ?? unheard(recording.message(number)));
-      onChange?.();
-    }
     for (let number = from; number < to; number += 1) {
       const message = copyOf(recording, number, to);
       if (message.role === "assistant" && loop.messages.length > 0) {

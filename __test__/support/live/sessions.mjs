@@ -27,14 +27,14 @@ const RESTART_EVERY = 20;
 const PAUSE_MS = 3_600_000;
 
 /**
- * One conversation of `calls` calls: `{ calls, broken }`, what is broken naming its seed and call. `onCall` is told of each
- * with the record of the loop. A host that `switches` goes on with models of other windows and encodings.
+ * One conversation of `calls` calls: `{ calls, broken }`, what is broken naming its seed and call. A host that `switches` goes
+ * on with models of other windows and encodings.
  */
-export async function playSession(seed, calls, { onCall, switches = false } = {}) {
+export async function playSession(seed, calls, { switches = false } = {}) {
   const session = new Session(seed, switches);
   const broken = [];
   for (let call = 0; call < calls; call += 1) {
-    const found = await session.step(onCall);
+    const found = await session.step();
     broken.push(
       ...found.map((what) => `seed ${seed}, call ${call + 1}: ${what}; ${JSON.stringify(session.habits)}`),
     );
@@ -106,7 +106,7 @@ class Session {
   }
 
   /** The host's next moves, and a call. */
-  async step(onCall) {
+  async step() {
     const { messages } = this.#loop;
     if (messages.length === 0 && this.#systemTokens > 0)
       messages.push(this.#scribe.system(this.#systemTokens));
@@ -117,7 +117,6 @@ class Session {
     const answer = this.#answer();
     const owed = this.#owed;
     const record = await this.#loop.call(answer);
-    onCall?.(record);
     const broken = this.#invariants.check(record);
     this.#wasRefused = record.isRefused;
     if (record.call % RESTART_EVERY === 0 && this.#hasOnlyGrown && record.given.some(isReported))
