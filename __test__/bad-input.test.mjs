@@ -77,6 +77,9 @@ test("fields of the wrong type everywhere", async () => {
         { api: odd, provider: odd, model: odd, usage: odd, stopReason: odd },
       ),
       result("a", [text(odd)], { toolName: odd }),
+      answer("done", {
+        usage: { input: 10, output: odd, cacheWrite1h: odd, cost: { input: odd, cacheRead: odd } },
+      }),
       { role: "bashExecution", command: odd, output: odd },
       { role: "branchSummary", summary: odd },
     ]);

@@ -176,28 +176,18 @@ for (const [version, columns] of [
       lines: 300,
       calls: 11,
       settings: { compaction: { keepRecentTokens: 2000 } },
-      strata: { schedule: "everyCall", economies: "thrifty" },
+      strata: { schedule: "everyCall" },
     });
     const terminal = await start(columns);
     const shown = await terminal.enter("go", /all done/);
     assert.match(shown, /strata \d+k → \d+k\s/, "one short word pair");
     const panel = await terminal.enter("/strata", /So far [\d,]+ tokens were not sent in 11 calls\./);
     assert.match(panel, /\s[\d,]+ +11 {2}results of bash\s/, "rows stay in one line");
-    assert.match(panel, /\s[\d,]+ +5 {2}bash: shortened, old tool result\s/);
-    assert.match(flat(panel), /Prices of scripted\/m1: \$5 a million tokens of input, cache reads/);
-    assert.match(flat(panel), /there is no setting "economies"; the nearest is economy\./);
-    assert.doesNotMatch(panel, /undefined|NaN/);
     const list = await terminal.enter("/strata show", /shows the last one/);
     assert.match(list, /\s1 +[\d,]+ {2}shortened +bash for i in \$\(seq 300\)/);
-    const status = await terminal.enter("/strata status", /enabled +true \(default\)/);
-    assert.match(status, /\sschedule +"everyCall" \(PI_STRATA\)\s/);
-    assert.match(status, /\scontextWindow +200000 \(pi's catalogue\)\s/);
+    await terminal.enter("/strata status", /schedule +"everyCall" \(PI_STRATA\).*enabled +true \(default\)/);
     const top = await terminal.enter("/strata show 1", /Page 1 of \d+/);
-    assert.match(
-      top,
-      /shortened, old tool result: bash for i in .*\s+line 1 of result 1\s/,
-      "it opens at its top",
-    );
+    assert.match(top, /shortened, old tool result: bash .*\s+line 1 of result 1\s/, "it opens at its top");
     await terminal.enter("/strata show 1 2", /line 47 of result 1 .*Page 2 of 7/);
     await terminal.enter("/strata pause", /pi-strata paused/);
     await terminal.enter("/strata resume", /pi-strata edits requests again/);

@@ -103,10 +103,9 @@ export class Loop {
 
 /**
  * Plays a recording, or a list of messages: what was said is said again, its usage is not looked at. Where the list was
- * changed when it was recorded, by a compaction or a branch, it is changed so again. `beforeCall()` is the host's chance
- * to change it otherwise.
+ * changed when it was recorded, by a compaction or a branch, it is changed so again.
  */
-export async function* play(session, loop, { beforeCall } = {}) {
+export async function* play(session, loop) {
   const recording = recordingOf(session);
   const said = new Map();
   for (const [stretch, { opening, from, to }] of recording.stretches.entries()) {
@@ -114,10 +113,8 @@ export async function* play(session, loop, { beforeCall } = {}) {
       loop.messages = opening.map((number) => said.get(number) ?? unheard(recording.message(number)));
     for (let number = from; number < to; number += 1) {
       const message = copyOf(recording, number, to);
-      if (message.role === "assistant" && loop.messages.length > 0) {
-        beforeCall?.();
-        yield await loop.call(message);
-      } else loop.messages.push(unheard(message));
+      if (message.role === "assistant" && loop.messages.length > 0) yield await loop.call(message);
+      else loop.messages.push(unheard(message));
       said.set(number, loop.messages.at(-1));
     }
   }
