@@ -1,7 +1,7 @@
 // Recordings of lists that no host recorded or compacted, and what a provider would count of them.
 
 import { Recording } from "../../lib/cli/recording/recording.mjs";
-import { estimatesOf } from "../../lib/cli/report/play.mjs";
+import { countedIn, estimatesOf } from "../../lib/cli/report/play.mjs";
 
 /** `messages` as a recording; one that is a recording already stays what it is. */
 export function recordingOf(messages) {
@@ -16,7 +16,7 @@ export function recordingOf(messages) {
 export function estimatesBy(recording, { scale }) {
   if (scale === undefined) return estimatesOf(recording);
   return recording.calls.map((call) => {
-    const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
+    const counted = countedIn(recording.messagesBefore(call));
     return { tokensBefore: Math.round(scale * counted), tokensOf: (tokens) => Math.round(scale * tokens) };
   });
 }

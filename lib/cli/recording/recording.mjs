@@ -2,7 +2,6 @@
 // are numbered from 0 in the order they came. The host rewrote the past between two stretches.
 
 import rules from "../../options.js";
-import counting from "../../tools/count.js";
 
 export class Recording {
   /** Every recorded call in order, `{ number, at, stretch }`: its number from 1, the number of its answer, its stretch. */
@@ -13,7 +12,6 @@ export class Recording {
   problems = [];
   /** Every message, in the order of the numbers. */
   all = [];
-  #tokens = [];
 
   /**
    * Plays `steps` in order. Each has one of these: a `message`; an edit of the message of step `target`, where
@@ -77,12 +75,6 @@ export class Recording {
 
   message(number) {
     return this.all[number];
-  }
-
-  /** cl100k tokens of a message, counted once. */
-  tokens(number) {
-    this.#tokens[number] ??= counting.countTokens(this.message(number));
-    return this.#tokens[number];
   }
 
   /** The messages that the next call would have. */

@@ -25,7 +25,7 @@ const DISAGREES_TOKENS = 2_000;
 export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
   const calls = recording.calls.map((call) => {
     const { model, usage } = recording.message(call.at);
-    const counted = recording.numbersBefore(call).reduce((sum, number) => sum + recording.tokens(number), 0);
+    const counted = countedIn(recording.messagesBefore(call));
     return { stretch: call.stretch, model, reported: countsOf(usage)?.prompt, counted };
   });
   const told = calls.filter(({ reported }) => reported !== undefined);
@@ -42,6 +42,15 @@ export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
     const tokensOf = (tokens) => (tokens === call.counted ? tokensBefore : lineAt(tokens));
     return { tokensBefore, held: Math.round(scale * call.counted), isOdd: isOdd(call), scale, tokensOf };
   });
+}
+
+/** cl100k tokens of messages, each counted once. */
+export const countedIn = (messages) => messages.reduce((sum, message) => sum + countOf(message), 0);
+const counts = new WeakMap();
+
+function countOf(message) {
+  if (!counts.has(message)) counts.set(message, counting.countTokens(message));
+  return counts.get(message);
 }
 
 /** Provider tokens per cl100k token, from each report of a model to the next in the same stretch. */
@@ -75,12 +84,6 @@ export async function billOf(recording, policy, setting) {
   };
   const played = recording.all.map((message) => ({ ...message, usage: undefined }));
   const unit = by.unit === "tokens" ? 1 : PER_MILLION;
-  const counts = new WeakMap();
-  const countOf = (message) => {
-    if (!counts.has(message)) counts.set(message, counting.countTokens(message));
-    return counts.get(message);
-  };
-  const countedIn = (request) => request.reduce((sum, message) => sum + countOf(message), 0);
   for (const [i, call] of calls.entries()) {
     const { number, at, stretch } = call;
     const before = recording.numbersBefore(call).map((each) => played[each]);
