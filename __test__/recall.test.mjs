@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import strata from "../index.js";
-import { answer, compaction, result, user } from "./support/messages.mjs";
+import { answer, result, user } from "./support/messages.mjs";
 
 const { createRecallTool, createTransformContext } = strata;
 
@@ -155,6 +155,8 @@ describe("the tool", () => {
     const wrong = await ask(messages, { handle: "deadbeef" });
     assert.equal(wrong.found, false);
     assert.match(wrong.text, new RegExp(`${handle} \\(bash, \\d+ characters\\)`));
+    const short = await ask(session([lines(3, 1)]), { handle: "deadbeef" });
+    assert.match(short.text, /No result here is long enough/);
     assert.equal((await ask(messages, { handle: `[... ] 句柄：${handle}` })).found, true);
     for (const odd of [undefined, null, 7, "", "x".repeat(100_000), {}])
       assert.equal((await ask(messages, { handle: odd })).found, false);
@@ -162,14 +164,6 @@ describe("the tool", () => {
     const end = await ask(messages, { handle, offset: 1e9 });
     assert.match(end.text, /^\[characters (\d+) to \1 of \1\]$/m);
     assert.equal((await ask(undefined, { handle })).found, false);
-  });
-
-  test("says what happened where pi has compacted the conversation", async () => {
-    const messages = [compaction, ...session([lines(3, 1)])];
-    const { text } = await ask(messages, { handle: "deadbeef" });
-    assert.match(text, /The conversation was compacted: .* No result since then is long enough/);
-    const whole = await ask(messages.slice(1), { handle: "deadbeef" });
-    assert.match(whole.text, /No result here is long enough/);
   });
 
   test("an offset inside a surrogate pair gives no half character", async () => {

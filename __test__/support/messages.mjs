@@ -34,7 +34,7 @@ export const result = (toolCallId, content = "ok", more = {}) => ({
 export const custom = { role: "custom", customType: "note", content: "a note", display: false, timestamp: 1 };
 export const bash = { role: "bashExecution", command: "ls", output: "x", exitCode: 0, timestamp: 1 };
 export const branchSummary = { role: "branchSummary", summary: "earlier", fromId: "q", timestamp: 1 };
-export const compaction = { role: "compactionSummary", summary: "earlier", tokensBefore: 1, timestamp: 1 };
+const compaction = { role: "compactionSummary", summary: "earlier", tokensBefore: 1, timestamp: 1 };
 
 function blocksOf(words) {
   if (!words.startsWith(":")) return [text(words)];

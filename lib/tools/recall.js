@@ -59,7 +59,7 @@ function createRecallTool(messages) {
       const all = Array.isArray(held) ? shapes.read(held) : [];
       const results = all.filter((message) => message?.role === "toolResult").reverse();
       const { found, handles } = await lookUp(results, query.handle, signal);
-      const answer = found === undefined ? notFound(query.handle, results, handles, all) : read(found, query);
+      const answer = found === undefined ? notFound(query.handle, results, handles) : read(found, query);
       const { text, ...details } = answer;
       return { content: [{ type: "text", text }], details };
     },
@@ -162,21 +162,17 @@ function* matches(whole, start, [first, ...others]) {
 /** `at`, or one unit earlier if it splits a surrogate pair. */
 const betweenPairs = (text, at) => (splitsPair(text, at) ? at - 1 : at);
 
-function notFound(handle, results, handles, all) {
-  const isCompacted = all.some((message) => message?.role === "compactionSummary");
+function notFound(handle, results, handles) {
   const named = results.flatMap(({ toolName, content }, i) => {
     const chars = joinedText(content).length;
     const isNamed = chars > MIN_NAMED_CHARS && toolName !== NAME;
     return isNamed ? [`${handles[i]} (${toolName}, ${chars} characters)`] : [];
   });
-  const gone = isCompacted
-    ? "The conversation was compacted: what came before that is only in its summary, and must be read or run again. "
-    : "";
-  const none = `No result ${isCompacted ? "since then" : "here"} is long enough to have been shortened.`;
+  const none = "No result here is long enough to have been shortened.";
   const newest = `The newest are:\n${named.slice(0, NAMED_HANDLES).join("\n")}`;
   const text =
-    `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. ${gone}A handle has eight ` +
-    `characters and stands at the end of the marker line of a shortened result. ${named.length === 0 ? none : newest}`;
+    `There is no tool result with the handle ${JSON.stringify(handle.slice(0, 100))}. A handle has eight characters and ` +
+    `stands at the end of the marker line of a shortened result. ${named.length === 0 ? none : newest}`;
   return { text, found: false, handle };
 }
 
