@@ -1,4 +1,4 @@
-// The adapter in the AI SDK itself, versions 5 to 7: real agents and streams with a scripted model, and real providers with a
+// The adapter in the AI SDK itself, versions 5 to 7: real agents with a scripted model, and streams of real providers with a
 // scripted server. Then generated lists, and a recorded session against the same session in pi's shape.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -69,23 +69,6 @@ function scriptedModel(major, seen) {
     provider: "anthropic.messages",
     modelId: "claude-test",
     doGenerate: async ({ prompt }) => next(prompt),
-    doStream: async ({ prompt }) => {
-      const { content, finishReason, usage: used } = next(prompt);
-      const chunks = content.flatMap((part) => {
-        if (part.type === "tool-call") return [part];
-        return [
-          { type: `${part.type}-start`, id: "1" },
-          { type: `${part.type}-delta`, id: "1", delta: part.text },
-          { type: `${part.type}-end`, id: "1" },
-        ];
-      });
-      const parts = [
-        { type: "stream-start", warnings: [] },
-        ...chunks,
-        { type: "finish", finishReason, usage: used },
-      ];
-      return { stream: sdk[major].mocks.convertArrayToReadableStream(parts) };
-    },
   });
 }
 
@@ -99,18 +82,17 @@ function toolsOf(major) {
   return { read };
 }
 
-/** Runs a task in an agent or by `streamText`; resolves with the messages that the SDK has in the end. */
-async function run(major, how, { model, prepareStep, messages, tools = toolsOf(major) }) {
+const settingsOf = (major, model, prepareStep) => {
+  const stopWhen = sdk[major].ai.stepCountIs(STEPS + 5);
+  return { model, tools: toolsOf(major), stopWhen, prepareStep };
+};
+
+/** Runs the task in an agent; resolves with the messages that the SDK has in the end. */
+async function run(major, model, prepareStep) {
   const { ai } = sdk[major];
-  const settings = { model, tools, stopWhen: ai.stepCountIs(STEPS + 5), prepareStep };
-  if (how === "agent") {
-    const Agent = ai.ToolLoopAgent ?? ai.Experimental_Agent;
-    const { response, responseMessages } = await new Agent(settings).generate({ messages });
-    return responseMessages ?? response.messages;
-  }
-  const result = ai.streamText({ ...settings, messages, onError: ({ error }) => assert.fail(error) });
-  await result.consumeStream();
-  return (await result.responseMessages) ?? (await result.response).messages;
+  const agent = new (ai.ToolLoopAgent ?? ai.Experimental_Agent)(settingsOf(major, model, prepareStep));
+  const { response, responseMessages } = await agent.generate({ messages: ASKED });
+  return responseMessages ?? response.messages;
 }
 
 /** Text of all results in a prompt, by call. */
@@ -161,29 +143,27 @@ function checkEstimates(events, reported) {
 
 for (const major of MAJORS) {
   describe(`AI SDK ${major}`, () => {
-    for (const how of ["agent", "streamText"]) {
-      test(`${how}: ${STEPS} steps stay within the window, edits stay, the host's messages stay whole`, async () => {
-        const seen = [];
-        const events = [];
-        const onEvent = (event) => events.push(event);
-        const prepareStep = createPrepareStep({ contextWindow: WINDOW, onEvent });
-        const model = scriptedModel(major, seen);
-        const held = await run(major, how, { model, prepareStep, messages: ASKED });
-        assert.equal(seen.length, STEPS + 1);
-        assert.equal(events.filter(({ type }) => type === "failed" || type === "unknownShape").length, 0);
-        if (major < 7) checkWholeResults(held);
-        const moves = checkPrompts(seen);
-        assert.ok(moves > 0 && moves < STEPS / 3, `${moves} batches`);
-        checkEstimates(events, seen.map(promptTokens));
-      });
-    }
+    test(`${STEPS} steps stay within the window, edits stay, the host's messages stay whole`, async () => {
+      const seen = [];
+      const events = [];
+      const onEvent = (event) => events.push(event);
+      const prepareStep = createPrepareStep({ contextWindow: WINDOW, onEvent });
+      const model = scriptedModel(major, seen);
+      const held = await run(major, model, prepareStep);
+      assert.equal(seen.length, STEPS + 1);
+      assert.equal(events.filter(({ type }) => type === "failed" || type === "unknownShape").length, 0);
+      if (major < 7) checkWholeResults(held);
+      const moves = checkPrompts(seen);
+      assert.ok(moves > 0 && moves < STEPS / 3, `${moves} batches`);
+      checkEstimates(events, seen.map(promptTokens));
+    });
 
     test("both see the same prompts: it does not matter whether the SDK goes on from what was sent", async () => {
       const prompts = {};
       for (const other of [major, 5]) {
         const seen = [];
         const prepareStep = createPrepareStep({ contextWindow: WINDOW });
-        await run(other, "agent", { model: scriptedModel(other, seen), prepareStep, messages: ASKED });
+        await run(other, scriptedModel(other, seen), prepareStep);
         prompts[other] = seen.map((prompt) => [...resultsIn(prompt)]);
       }
       assert.deepEqual(prompts[major], prompts[5]);
@@ -193,7 +173,7 @@ for (const major of MAJORS) {
       const seen = [];
       const prepareStep = createPrepareStep({ contextWindow: WINDOW });
       const model = scriptedModel(major, seen);
-      const held = await run(major, "agent", { model, prepareStep, messages: ASKED });
+      const held = await run(major, model, prepareStep);
       const history = [...ASKED, ...held, { role: "user", content: "and now?" }];
       for (const messages of [history, structuredClone(history)]) {
         const { messages: sent } = await prepareStep({ messages, steps: [], model });
@@ -223,7 +203,10 @@ for (const major of MAJORS) {
             providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
           },
         ];
-        await run(major, "streamText", { model, prepareStep, messages: [{ role: "user", content }] });
+        const settings = settingsOf(major, model, prepareStep);
+        const messages = [{ role: "user", content }];
+        const onError = ({ error }) => assert.fail(error);
+        await sdk[major].ai.streamText({ ...settings, messages, onError }).consumeStream();
         assert.equal(server.requests.length, 31);
         assert.deepEqual(server.problems, []);
         if (provider === "anthropic")

@@ -28,12 +28,6 @@ const calls = (ids, path = "x", blocks = []) =>
   });
 const result = (id, value) => made.result(id, value, stamp());
 
-async function assertSound(hook, list) {
-  const sent = await hook(list);
-  assert.deepEqual(brokenRules(sent, list), []);
-  return sent;
-}
-
 test("after an aborted call only what the next one changes is told as changed", async () => {
   const events = [];
   const onEvent = (event) => event.type === "transformed" && events.push(event);
@@ -133,7 +127,8 @@ for (const [what, given] of [
       ...Array.from({ length: 40 }, (_, i) => [calls([`c${i}`]), result(`c${i}`, "x")]).flat(),
     ];
     for (let at = 0; at < 30; at += 1) {
-      await assertSound(hook, given(list, at));
+      const requested = given(list, at);
+      assert.deepEqual(brokenRules(await hook(requested), requested), []);
       list.push(calls([`n${at}`]), result(`n${at}`, "y"));
     }
     assert.deepEqual([...new Set(read.values())], [1]);
