@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
@@ -390,20 +391,9 @@ test("messages are held by their host alone", async (t) => {
 
 /** The status of each answer to these request lines, sent one after another on one connection. */
 async function statusesOf(port, requestLines) {
-  const socket = connect({ host: "127.0.0.1", port });
-  let answers = "";
-  socket.setEncoding("latin1");
-  socket.on("data", (data) => {
-    answers += data;
-  });
-  socket.on("error", () => {});
-  const last = requestLines.length - 1;
-  for (const [i, line] of requestLines.entries())
-    socket.write(
-      `${line}\r\nHost: 127.0.0.1:${port}\r\n${i === last ? "Connection: close\r\n" : ""}\r\n`,
-      "latin1",
-    );
-  await new Promise((resolve) => socket.once("close", resolve));
+  const socket = connect(port, "127.0.0.1");
+  socket.end(requestLines.map((line) => `${line}\r\nHost: 127.0.0.1:${port}\r\n\r\n`).join(""), "latin1");
+  const answers = await text(socket).catch(() => "");
   return Array.from(answers.matchAll(/^HTTP\/1\.1 (\d+)/gm), ([, status]) => Number(status));
 }
 
@@ -411,19 +401,9 @@ test("no request line ends the host: 30 000 hostile ones", { timeout: 240_000 },
   const inspector = createInspector();
   const { port, pathname } = new URL(await inspector.open());
   const known = ["//", "//[", "http://a:99999/", "http://[", "*", "/%", "/\\", "?", "#", "//@:", "/./../"];
-  const parts = [
-    ...known,
-    pathname,
-    pathname.slice(0, -1),
-    "state",
-    "message?number=",
-    "[",
-    "%00",
-    "%ff",
-    "é",
-  ];
+  const own = [pathname, pathname.slice(0, -1), "state", "message?number=", "[", "%00", "%ff", "é"];
   const url = fc
-    .array(fc.constantFrom(...parts), { minLength: 1, maxLength: 4 })
+    .array(fc.constantFrom(...known, ...own), { minLength: 1, maxLength: 4 })
     .map((some) => some.join(""));
   const line = url.map((path) => `GET ${/^[/*h]/.test(path) ? path : `/${path}`} HTTP/1.1`);
   const lists = fc.sample(fc.array(line, { minLength: 5, maxLength: 5 }), 5_800);
