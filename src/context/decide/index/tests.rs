@@ -45,7 +45,7 @@ impl Session {
     /// An answer that replaces lines of a file.
     fn edit(&mut self, path: &str, old: &str, new: &str) -> Box<[u32]> {
         let lines = |text: &str| lines::of_texts([text.encode_utf16().collect::<Vec<u16>>()].into_iter());
-        let change = Change { has_old: true, old: lines(old).into(), new: lines(new).into() };
+        let change = Change { is_whole: false, old: lines(old), new: lines(new) };
         self.show(&format!("{old}\n{new}"), true, vec![file(path, Some(change))], None)
     }
 

@@ -3,13 +3,15 @@
 //! A tool is known by the shape of its arguments, its name only decides between equal shapes. Arguments of any shape are
 //! bounded: beyond the limits they name nothing.
 
+use std::iter;
+
 use serde_json::{Map, Value};
 
 use super::forms::{Form, Names, TABLE, ToolForm};
 use super::lines::{self, Line};
 use super::paths::looks_like_file;
 use super::shell;
-use super::target::{File, Target};
+use super::target::{File, FileUse, Target, part_of};
 use super::{patch, script};
 use crate::text::utf16;
 
@@ -57,16 +59,17 @@ impl Target {
         }
         let Some(names) = listed else { return Self::default() };
         let folder = first_text(&objects, &names.folder);
-        let mut files = files_in(&objects, names, folder);
+        let uses = uses_in(&objects, names);
+        let mut files: Vec<File> = uses.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
         if files.is_empty()
             && let Some(command) = command_in(&objects, names)
         {
             (files, program) = shell::files(command, folder);
         }
-        if files.iter().all(|file| file.change.is_none()) {
-            let patched = texts.iter().map(|text| patch::changed(text, folder));
-            files = { patched }.find(|files| !files.is_empty()).unwrap_or(files);
+        let is_changed = files.iter().any(|file| file.change.is_some());
+        if !is_changed && let Some(text) = texts.iter().find(|text| text.contains(patch::START)) {
+            files = patch::changed(text, folder);
         }
         files.truncate(MAX_FILES);
         Self::of_files(files, form(program))
@@ -81,23 +84,21 @@ impl Target {
 type Object<'a> = (&'a Map<String, Value>, Option<usize>);
 
 /// The files that these objects name. An edit belongs to the file named beside it or above it.
-fn files_in(objects: &[Object<'_>], names: &ToolForm, folder: Option<&str>) -> Vec<File> {
-    let mut files: Vec<File> = Vec::new();
+fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
+    let mut files: Vec<FileUse<'a>> = Vec::new();
     let mut file_of: Vec<Option<usize>> = Vec::with_capacity(objects.len());
     for &(fields, above) in objects {
         if files.len() >= MAX_FILES {
             break;
         }
-        let is_searched = texts_of(fields, &names.pattern).next().is_some();
+        let is_search = texts_of(fields, &names.pattern).next().is_some();
+        let lines = fields.iter().filter(|(name, value)| !is_of_time(name) && is_of_lines(value));
+        let part = part_of(0, lines.map(|(_, value)| value.to_string()));
         let first = files.len();
-        for path in texts_of(fields, &names.file).filter(|path| !is_searched || looks_like_file(path)) {
-            let behind = path.rsplit_once(':').filter(|(_, lines)| lines.contains('-') && is_of_lines(lines));
-            let Some(mut file) = File::of(behind.map_or(path, |(path, _)| path), folder) else { continue };
-            let lines = fields.iter().filter(|(name, _)| !name.to_lowercase().contains("time"));
-            let lines = lines.map(|(_, value)| value.to_string()).filter(|value| is_of_lines(value));
-            file.narrow(lines.chain(behind.map(|(_, lines)| lines.to_owned())));
-            file.is_searched = is_searched;
-            files.push(file);
+        for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
+            let behind = path.rsplit_once(':').filter(|(_, lines)| is_span(lines));
+            let (path, part) = behind.map_or((path, part), |(path, lines)| (path, part_of(part, [lines])));
+            files.push(FileUse { path, part, is_searched: is_search, ..FileUse::default() });
         }
         let above = above.and_then(|above| *file_of.get(above)?);
         let at = (files.len() > first).then_some(first).or(above);
@@ -110,13 +111,20 @@ fn files_in(objects: &[Object<'_>], names: &ToolForm, folder: Option<&str>) -> V
 }
 
 /// Adds the change that the fields of one object make to a file.
-fn add_change(fields: &Map<String, Value>, names: &ToolForm, file: &mut File) {
-    let has = |names: &Names| names.iter().filter_map(|name| fields.get(name)).any(is_text);
-    if has(&names.new) || (has(&names.old) && !names.new.is_empty()) {
-        file.replace(texts_of(fields, &names.old), texts_of(fields, &names.new));
-    }
+fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut FileUse<'a>) {
+    let has =
+        |names: &Names, is: fn(&Value) -> bool| names.iter().filter_map(|name| fields.get(name)).any(is);
+    file.is_changed |= has(&names.new, is_text)
+        || has(&names.moved, is_text)
+        || (has(&names.old, Value::is_string) && !names.new.is_empty());
+    file.old.extend(texts_of(fields, &names.old));
+    file.new.extend(texts_of(fields, &names.new));
     for diff in texts_of(fields, &names.diff) {
-        patch::change_by_blocks(diff, file);
+        for part in iter::once(patch::blocks(diff)).chain(patch::files(diff)) {
+            file.is_changed |= !(part.old.is_empty() && part.new.is_empty());
+            file.old.extend(part.old);
+            file.new.extend(part.new);
+        }
     }
 }
 
@@ -187,12 +195,32 @@ fn command_in<'a>(objects: &[Object<'a>], form: &ToolForm) -> Option<&'a Value> 
     })
 }
 
-/// Returns `true` for JSON that names lines of a file: a number, `"10-40"`, or a list of these. A 0 or a 1 may stand for the
+/// Returns `true` of an argument such as `timeout` or `yield_time_ms`.
+fn is_of_time(name: &str) -> bool {
+    name.to_lowercase().contains("time")
+}
+
+/// Returns `true` for what names lines of a file: a number, `"10-40"`, or a list of these. A 0 or a 1 may stand for the
 /// beginning of the whole file.
-fn is_of_lines(json: &str) -> bool {
-    let mut numbers = json.split(|character: char| !character.is_ascii_digit());
-    json.chars().all(|character| character.is_ascii_digit() || "-,[]\"".contains(character))
-        && numbers.any(|number| number.len() > 1 || number > "1")
+fn is_of_lines(value: &Value) -> bool {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(values) => open.extend(values.iter().take(MAX_VALUES)),
+            Value::Number(number) if number.as_u64().is_some_and(|number| number > 1) => return true,
+            Value::String(text) if is_span(text) || text.parse::<u64>().is_ok_and(|number| number > 1) => {
+                return true;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Returns `true` for `10-40`: the first line and the last.
+fn is_span(text: &str) -> bool {
+    let ends = text.trim().split_once('-');
+    ends.is_some_and(|ends| [ends.0, ends.1].iter().all(|end| end.trim().parse::<u64>().is_ok()))
 }
 
 fn is_text(value: &Value) -> bool {

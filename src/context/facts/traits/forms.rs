@@ -86,6 +86,7 @@ pub(super) struct ToolForm {
     pub(super) new: Names,
     /// Search and replace blocks, or a unified diff.
     pub(super) diff: Names,
+    pub(super) moved: Names,
     pub(super) command: Names,
     /// A script that calls other tools.
     pub(super) code: Names,
@@ -99,9 +100,9 @@ pub(super) struct Program {
     /// Its names, of which the first stands for all.
     pub(super) programs: Names,
     /// Which words are files.
-    pub(super) files: Kind,
-    /// Options with which it prints none of their lines.
-    pub(super) silent: Names,
+    pub(super) files: Operands,
+    /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
+    pub(super) prints_with: Option<String>,
     /// Words before the files, or before the command.
     pub(super) skip: usize,
     /// Options that take a word.
@@ -114,27 +115,37 @@ pub(super) struct Program {
     pub(super) texts: Names,
 }
 
-/// What a program does with files.
+/// The operands of a program that are files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
-    /// It prints those that its words name, options apart.
+pub(super) enum Operands {
+    /// Its words that are no options.
     #[default]
     Words,
     /// The same, for a program that finds lines in them.
     Search,
-    /// It prints versions of them: words after `--`, the path of `revision:path`, or words that look like files.
-    Versions,
-    /// It writes those that its words name.
+    /// None: it passes on what is piped into it.
+    None,
+    /// The part of `revision:path` after the colon, or words after `--`.
+    Revision,
+    /// Words after `--`, or words that look like files.
+    Named,
+    /// Two places: from and to.
+    Move,
+    /// A file that is written.
     Write,
-    /// It runs a script that opens them.
+    /// Those that a patch names.
+    Patch,
+    /// Those that a script opens.
     Script,
-    /// It runs the command behind it.
+    /// Those of the command behind it.
     Command,
-    /// It runs the commands in its text.
+    /// Those of the commands in its text.
     Shell,
-    /// It changes the folder.
+    /// None: it changes the folder.
     Folder,
+    /// None: it prints its words.
+    Echo,
 }
 
 /// The functions of scripting languages that open and change files.
@@ -180,23 +191,11 @@ impl Table {
     }
 }
 
-impl Program {
-    /// The first of its names.
-    pub(super) fn name(&self) -> &str {
-        self.programs.first().map_or("", String::as_str)
-    }
-
-    /// Returns `true` for an option whose word is a text.
-    pub(super) fn takes_text(&self, option: &str) -> bool {
-        self.texts.has(&option.to_lowercase())
-    }
-}
-
 impl ToolForm {
     /// Names by the meanings that tell one form from another.
-    fn roles(&self) -> [&Names; 8] {
-        let Self { needs, file, pattern, old, new, diff, command, code, .. } = self;
-        [needs, file, pattern, old, new, diff, command, code]
+    fn roles(&self) -> [&Names; 9] {
+        let Self { needs, file, pattern, old, new, diff, moved, command, code, .. } = self;
+        [needs, file, pattern, old, new, diff, moved, command, code]
     }
 
     /// Number of meanings that `keys` have a name for; `None` if one is missing.

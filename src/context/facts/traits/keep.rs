@@ -39,8 +39,8 @@ impl KeepRules {
         let File { path, part, is_searched, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
-        // An edit and a search show too little of the file to be a state.
-        let is_shown = change.as_ref().is_none_or(|change| !change.has_old);
+        // An edit, a move and a search show too little of the file to be a state.
+        let is_shown = change.as_ref().is_none_or(|change| change.is_whole);
         let part = if change.is_some() { 0 } else { *part };
         (is_named && is_shown && !is_searched)
             .then(|| State { key: path.whole() ^ part, name: path.name().into() })

@@ -1,99 +1,148 @@
 //! Edits that are written as text: patches in the form of `apply_patch`, unified diffs, and blocks of what is searched and
 //! what replaces it.
 
-use super::target::File;
+use super::target::{File, FileUse};
 
 /// The first line of a patch in the form of `apply_patch`.
 pub(super) const START: &str = "*** Begin Patch";
-/// What stands before the path of a file in a patch, and in a unified diff.
-const FILES: [&str; 6] =
-    ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ a/", "+++ b/", "+++ "];
+const END: &str = "*** End Patch";
+const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+/// Files looked at in one text.
+const MAX_FILES: usize = 256;
 
-/// The files that the patches and unified diffs in `text` change; paths are relative to `folder`. A file's change replaces lines
-/// that stay and lines that go by lines that stay and lines that come.
+impl<'a> FileUse<'a> {
+    /// A file that a patch changes: `old` has the lines that stay and those that go, `new` those that stay and those that come.
+    fn patched(path: &'a str) -> Self {
+        Self { path: path.trim(), is_changed: true, ..Self::default() }
+    }
+
+    fn take(&mut self, line: &'a str) {
+        if let Some(rest) = line.strip_prefix(' ') {
+            self.old.push(rest);
+            self.new.push(rest);
+        } else if let Some(rest) = line.strip_prefix('-') {
+            self.old.push(rest);
+        } else if let Some(rest) = line.strip_prefix('+') {
+            self.new.push(rest);
+        }
+    }
+}
+
+/// The files that the patches and diffs in `text` change; paths are relative to `folder`.
 pub(super) fn changed(text: &str, folder: Option<&str>) -> Vec<File> {
-    let mut files: Vec<File> = Vec::new();
+    files(text).iter().filter_map(|file| file.file(folder)).collect()
+}
+
+/// The files of every patch or unified diff in `text`; nothing if it holds none.
+pub(super) fn files(text: &str) -> Vec<FileUse<'_>> {
+    let mut files = if text.contains(START) { patches(text) } else { unified(text) };
+    files.truncate(MAX_FILES);
+    files
+}
+
+fn patches(text: &str) -> Vec<FileUse<'_>> {
+    let mut files: Vec<FileUse<'_>> = Vec::new();
+    let mut is_open = false;
     for line in text.lines() {
-        if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
-            let path = path.split('\t').next().unwrap_or_default();
-            files.extend(File::of(path.trim(), folder));
-            if let Some(file) = files.last_mut() {
-                file.replace(None, None);
-            }
+        if line.contains(START) || line.starts_with(END) {
+            is_open = !line.starts_with(END);
+        } else if !is_open {
+        } else if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
+            files.push(FileUse::patched(path));
         } else if let Some(file) = files.last_mut() {
-            change_by(line, file);
+            file.take(line);
         }
     }
     files
 }
 
-/// Adds the change that a line of a patch makes to a file.
-pub(super) fn change_by(line: &str, file: &mut File) {
-    let rest = line.get(1..);
-    match line.chars().next() {
-        Some(' ') => file.replace(rest, rest),
-        Some('-') => file.replace(rest, None),
-        Some('+') => file.replace(None, rest),
-        _ => {}
-    }
-}
-
-/// Adds the changes that the blocks in `text` make to a file. A block goes from `<<<<<<< SEARCH` (or seven dashes) over `=======` to
-/// `>>>>>>> REPLACE` (or seven pluses). `:start_line:` and its dashes are no lines of it.
-pub(super) fn change_by_blocks(text: &str, file: &mut File) {
-    let mut is_new = None;
-    for line in text.lines() {
-        match line.trim_end() {
-            "<<<<<<< SEARCH" | "------- SEARCH" => is_new = Some(false),
-            "=======" => is_new = is_new.map(|_| true),
-            ">>>>>>> REPLACE" | "+++++++ REPLACE" => is_new = None,
-            "-------" => {}
-            hint if hint.starts_with(":start_line:") || hint.starts_with(":end_line:") => {}
-            _ => match is_new {
-                Some(true) => file.replace(None, [line]),
-                Some(false) => file.replace([line], None),
-                None => {}
-            },
+/// Files of a unified diff: `--- a/x`, `+++ b/x`, then hunks that open with `@@`.
+fn unified(text: &str) -> Vec<FileUse<'_>> {
+    const NONE: &str = "/dev/null";
+    let mut files: Vec<FileUse<'_>> = Vec::new();
+    let (mut before, mut is_hunk) = (None, false);
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let opens = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        if opens {
+            (before, is_hunk) = (line.get(4..), false);
+        } else if let (Some(old), Some(new)) = (before.take_if(|_| !is_hunk), line.strip_prefix("+++ ")) {
+            let name = if new.trim() == NONE { old } else { new };
+            let name = name.split('\t').next().unwrap_or_default();
+            let bare = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
+            files.push(FileUse::patched(bare));
+        } else if line.starts_with("diff --git ") {
+            is_hunk = false;
+        } else if line.starts_with("@@") {
+            is_hunk = true;
+        } else if let (true, Some(file)) = (is_hunk, files.last_mut()) {
+            file.take(line);
         }
     }
+    files
+}
+
+/// The lines that the blocks in `text` search for, and those that replace them. A block goes from `<<<<<<< SEARCH` (or seven
+/// dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses); `:start_line:` and its dashes are no lines of it.
+pub(super) fn blocks(text: &str) -> FileUse<'_> {
+    let is_mark = |line: &str, starts: [&str; 2], word: &str| {
+        starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.trim() == word))
+    };
+    let is_hint = |line: &str| {
+        [":start_line:", ":end_line:"].iter().any(|start| line.starts_with(start)) || line == "-------"
+    };
+    let mut found = FileUse::default();
+    let mut side = None;
+    for line in text.lines() {
+        side = match side {
+            None if is_mark(line, ["<<<<<<<", "-------"], "SEARCH") => Some(false),
+            Some(false) if line.trim_end() == "=======" => Some(true),
+            Some(true) if is_mark(line, [">>>>>>>", "+++++++"], "REPLACE") => None,
+            Some(false) if is_hint(line.trim_end()) => side,
+            Some(is_new) => {
+                if is_new { &mut found.new } else { &mut found.old }.push(line);
+                side
+            }
+            None => None,
+        };
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn changed_file(path: &str, old: &[&str], new: &[&str]) -> File {
-        let mut file = File::of(path, None).expect("is a path");
-        file.replace(old.iter().copied(), new.iter().copied());
-        file
-    }
-
     #[test]
     fn reads_what_stays_goes_and_comes() {
-        let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n@@ fn x\n this line stays\n-this line goes\n+this line comes\n*** Add File: c.rs\n+this line is new\n*** End Patch\nEOF";
+        let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n@@ fn x\n stays\n-goes\n+comes\n*** Add File: c.rs\n+new\n*** End Patch\nEOF";
         assert_eq!(
-            changed(patch, None),
+            files(patch),
             [
-                changed_file(
-                    "a.rs",
-                    &["this line stays", "this line goes"],
-                    &["this line stays", "this line comes"]
-                ),
-                changed_file("c.rs", &[], &["this line is new"]),
+                FileUse {
+                    old: vec!["stays", "goes"],
+                    new: vec!["stays", "comes"],
+                    ..FileUse::patched("a.rs")
+                },
+                FileUse { new: vec!["new"], ..FileUse::patched("c.rs") },
             ]
         );
-        assert_eq!(changed("*** Begin Patch\n-stray", None), []);
+        assert_eq!(files("*** Begin Patch\n-stray"), []);
+        assert_eq!(files("no patch"), []);
     }
 
     #[test]
     fn reads_unified_diffs() {
-        let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n this line stays\n--- this line goes\n+this line comes\n--- /dev/null\n+++ b/c.rs\n@@ -0,0 +1 @@\n+this line is new\n";
-        let old = ["this line stays", "-- this line goes", "-- /dev/null"];
+        let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n stays\n--- goes\n+comes\n--- /dev/null\n+++ b/c.rs\n@@ -0,0 +1 @@\n+new\n";
         assert_eq!(
-            changed(diff, None),
+            files(diff),
             [
-                changed_file("a.rs", &old, &["this line stays", "this line comes"]),
-                changed_file("c.rs", &[], &["this line is new"]),
+                FileUse {
+                    old: vec!["stays", "-- goes"],
+                    new: vec!["stays", "comes"],
+                    ..FileUse::patched("a.rs")
+                },
+                FileUse { new: vec!["new"], ..FileUse::patched("c.rs") },
             ]
         );
     }

@@ -5,6 +5,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::words::UNKNOWN;
+
 /// Most parts of a path, and characters of one. Earlier parts are left out.
 const MAX_PARTS: usize = 24;
 const PART_CHARS: usize = 80;
@@ -69,15 +71,9 @@ fn is_absolute(path: &str) -> bool {
     drive || path.starts_with(['/', '\\', '~'])
 }
 
-/// Returns `true` if a word can be one file's path: no pattern, no substitution, and no variable but for a folder.
+/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
 pub(super) fn is_path(word: &str) -> bool {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
-    !word.is_empty()
-        && !word.contains(['*', '?', '`', '\n'])
-        && !word.contains("$(")
-        && !name.contains('{')
-        && (!name.starts_with('$') || name.contains('.'))
-        && word != "/dev/null"
+    !word.is_empty() && !word.contains([UNKNOWN, '*', '?', '{', '\n']) && word != "." && word != "/dev/null"
 }
 
 /// Returns `true` if a word has the extension of a file.

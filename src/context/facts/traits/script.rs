@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::forms::TABLE;
-use super::target::File;
+use super::paths::is_path;
+use super::target::{File, FileUse};
 
 /// Files looked at in one script, and words read of it.
 const MAX_FILES: usize = 64;
@@ -23,13 +24,14 @@ enum Word<'a> {
 /// The files that a script reads or writes, in order; paths are relative to `folder`.
 pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
     let words = words_of(script);
-    let mut scope = Scope { folder, ..Scope::default() };
+    let mut scope = Scope::default();
     for at in 0..words.len() {
         let rest = words.get(at..).unwrap_or_default();
         scope.assign(rest);
         scope.read(rest);
     }
-    scope.files
+    let files = scope.files.iter().filter(|file| is_path(file.path));
+    files.filter_map(|file| file.file(folder)).collect()
 }
 
 /// The tools that a script calls as `tools.name({ field: "text" })` or `tools.name("text")`, with their texts.
@@ -67,8 +69,7 @@ pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
 struct Scope<'a> {
     /// The texts that names hold.
     texts: HashMap<&'a str, &'a str>,
-    folder: Option<&'a str>,
-    files: Vec<File>,
+    files: Vec<FileUse<'a>>,
     current: usize,
 }
 
@@ -85,22 +86,28 @@ impl<'a> Scope<'a> {
     /// Reads the call at the beginning of `words`.
     fn read(&mut self, words: &'a [Word<'a>]) {
         let scripts = &TABLE.scripts;
-        let [Word::Name(function), Word::Mark('('), given @ ..] = words else { return };
-        let (opens, mut given) = (scripts.opens.has(function), given);
-        if opens {
-            let Some(path) = given.first().and_then(|word| self.text(word)) else { return };
-            self.open(path);
-            given = given.get(2..).unwrap_or_default();
-        }
-        let text = given.first().and_then(|word| self.text(word));
-        let is_mode = |text: &str| matches!(text, "w" | "a" | "x" | "w+" | "a+" | "wb" | "ab");
-        if scripts.writes.has(function) || (opens && text.is_some_and(is_mode)) {
-            self.replace(None, text);
-        } else if scripts.replaces.has(function)
-            && let [_, Word::Mark(','), new, ..] = given
-            && let (Some(old), Some(new)) = (text, self.text(new))
+        let [Word::Name(function), Word::Mark('('), rest @ ..] = words else { return };
+        if scripts.opens.has(function)
+            && let Some(path) = rest.first().and_then(|word| self.text(word))
         {
-            self.replace(Some(old), Some(new));
+            self.open(path);
+            let mode = match rest {
+                [_, Word::Mark(','), Word::Text(mode), ..] if mode.len() <= 3 => &**mode,
+                _ => "",
+            };
+            let writes = scripts.writes.has(function);
+            let text = rest.get(2).filter(|_| writes).and_then(|word| self.text(word));
+            self.write(writes || mode.starts_with(['w', 'a', 'x']), text);
+        } else if scripts.writes.has(function) {
+            self.write(true, rest.first().and_then(|word| self.text(word)));
+        } else if scripts.replaces.has(function)
+            && let [old, Word::Mark(','), new, ..] = rest
+            && let (Some(old), Some(new)) = (self.text(old), self.text(new))
+            && let Some(file) = self.files.get_mut(self.current)
+        {
+            file.is_changed = true;
+            file.old.push(old);
+            file.new.push(new);
         }
     }
 
@@ -113,18 +120,18 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn open(&mut self, path: &str) {
-        let Some(file) = File::of(path, self.folder) else { return };
-        let known = self.files.iter().position(|known| known.path == file.path);
+    fn open(&mut self, path: &'a str) {
+        let known = self.files.iter().position(|file| file.path == path);
         self.current = known.unwrap_or(self.files.len());
         if known.is_none() && self.files.len() < MAX_FILES {
-            self.files.push(file);
+            self.files.push(FileUse { path, ..FileUse::default() });
         }
     }
 
-    fn replace(&mut self, old: Option<&str>, new: Option<&str>) {
+    fn write(&mut self, is_changed: bool, text: Option<&'a str>) {
         if let Some(file) = self.files.get_mut(self.current) {
-            file.replace(old, new);
+            file.is_changed |= is_changed;
+            file.new.extend(text);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! The files that a shell command reads or writes, by the table's programs.
+//! The files that a shell command reads, writes or moves, by the table's programs.
 //!
 //! It runs nothing. It undoes quotes, splits commands at pipes and `&&`, follows `cd`, and gives a here-document to its
-//! command. Substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd, so a backslash
+//! command. Variables, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd, so a backslash
 //! before a plain character is part of a path.
 
 use serde_json::Value;
 
-use super::forms::{Kind, Names, Program, TABLE};
+use super::forms::{Names, Operands, Program, TABLE};
 use super::paths::{is_path, joined, looks_like_file};
-use super::script;
-use super::target::File;
-use super::words::{Command, commands};
+use super::target::{File, FileUse, part_of};
+use super::words::{Command, UNKNOWN, commands};
+use super::{patch, script};
 
 /// Commands looked at in one call, words of one, files in all of them, and scripts inside scripts.
 const MAX_COMMANDS: usize = 64;
@@ -26,7 +26,7 @@ pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option
         Value::String(script) => reader.text(script, 0),
         words => {
             let words = words_of(words).into_iter().map(str::to_owned).collect();
-            reader.command(Command { words, ..Command::default() }, 0);
+            reader.command(&Command { words, ..Command::default() }, 0);
         }
     }
     reader.files.truncate(MAX_FILES);
@@ -44,8 +44,8 @@ struct Reader {
     files: Vec<File>,
     /// The program that named the first file.
     program: Option<&'static str>,
-    /// Number of files before the pipeline: a pipe may pass on a part of those behind.
-    before_pipe: usize,
+    /// Files that the last command printed: a pipe may pass on a part of them.
+    piped: usize,
     /// Text that the last command passes on.
     text: Option<String>,
     left: usize,
@@ -58,75 +58,109 @@ impl Reader {
                 return;
             }
             self.left -= 1;
-            self.command(command, depth);
+            self.command(&command, depth);
         }
     }
 
-    fn command(&mut self, command: Command, depth: usize) {
+    fn command(&mut self, command: &Command, depth: usize) {
         if !command.is_piped {
-            (self.before_pipe, self.text) = (self.files.len(), None);
+            (self.piped, self.text) = (0, None);
         }
-        let text = command.body.or_else(|| self.text.take());
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        let (name, words) = program_in(&words);
-        let program = TABLE.program(&name);
-        match program.map(|program| program.files) {
-            Some(Kind::Folder) => {
-                if let Some(to) = words.iter().find(|word| !is_option(word) && **word != "/d") {
+        let Some((&first, rest)) = bare(&words).split_first() else { return self.here(command, None) };
+        let (before, outside) = (self.files.len(), self.folder.clone());
+        let (name, rest) = with_subcommand(name_of(first), rest, &mut self.folder);
+        match TABLE.program(&name) {
+            Some(folder) if folder.files == Operands::Folder => {
+                if let Some(to) = rest.iter().find(|word| !is_option(word) && **word != "/d") {
                     self.folder = Some(joined(self.folder.as_deref(), to));
                 }
+                return;
             }
-            Some(Kind::Shell) if depth < MAX_DEPTH => {
-                let mut words =
-                    words.iter().skip_while(|word| !program.is_some_and(|of| of.takes_text(word)));
-                if words.next().is_some() {
-                    self.text(&words.copied().collect::<Vec<_>>().join(" "), depth + 1);
-                }
+            Some(shell) if shell.files == Operands::Shell && depth < MAX_DEPTH => {
+                let flag = rest.iter().position(|word| shell.texts.has(&word.to_lowercase()));
+                let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
+                return match (script, &command.body) {
+                    // A POSIX shell takes one word; what follows are arguments of the script. The others join them.
+                    (Some([script, ..]), _) if shell.texts.has("-lc") => self.text(script, depth + 1),
+                    (Some(words), _) => self.text(&words.join(" "), depth + 1),
+                    (None, Some(body)) => self.text(body, depth + 1),
+                    (None, None) => {}
+                };
             }
-            _ => {
-                let read = program.map(|program| Operation::of(program, words)).unwrap_or_default();
-                self.run(program, &read, command.target.as_deref(), text.as_deref());
-                self.text = text;
+            Some(echo) if echo.files == Operands::Echo => {
+                self.here(command, Some(rest.join(" ").replace("\\n", "\n")));
             }
+            Some(program) => self.run(program, rest, command),
+            None => self.here(command, None),
         }
+        self.folder = outside;
+        self.piped = self.piped.max(self.files.len() - before);
     }
 
-    /// Adds the files of a command that gets `text` and whose output goes to `target`.
-    fn run(
-        &mut self,
-        program: Option<&'static Program>,
-        read: &Operation<'_>,
-        target: Option<&str>,
-        text: Option<&str>,
-    ) {
-        let folder = self.folder.as_deref();
-        let kind = program.map(|program| program.files);
-        let named = read.files.iter().filter_map(|path| File::of(path, folder));
-        let files: Vec<File> = match kind {
-            Some(Kind::Script) => script::files(text.or(read.text).unwrap_or_default(), folder),
-            Some(Kind::Write) => named.map(|file| file.written(read.text.or(text))).collect(),
-            Some(_) if read.files.iter().any(|path| is_path(path)) => named
-                .map(|mut file| {
-                    file.narrow(&read.asked);
-                    file.is_searched = kind == Some(Kind::Search);
-                    file
-                })
-                .collect(),
+    fn run(&mut self, program: &'static Program, words: &[&str], command: &Command) {
+        let read = Operation::of(program, words);
+        let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
+        let is_searched = program.files == Operands::Search;
+        let reads = |path: &&str| FileUse { path, part, is_searched, ..FileUse::default() }.file(folder);
+        let files: Vec<File> = match program.files {
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
-            _ => {
-                let target = target.filter(|_| text.is_some()).and_then(|path| File::of(path, folder));
-                target.map(|file| file.written(text)).into_iter().collect()
+            Operands::Words | Operands::Search if read.files.is_empty() && command.target.is_some() => {
+                return self.here(command, None);
             }
+            Operands::Words | Operands::Search if read.is_printed => {
+                read.files.iter().filter_map(reads).collect()
+            }
+            Operands::Revision | Operands::Named => read.named.iter().filter_map(reads).collect(),
+            Operands::Move => match read.files[..] {
+                [from, _] => written(from, folder, &[]).into_iter().collect(),
+                _ => Vec::new(),
+            },
+            Operands::Write => {
+                let given = read.text.or(command.body.as_deref());
+                let texts = given.or(self.text.as_deref()).into_iter().collect::<Vec<_>>();
+                read.files.iter().filter_map(|path| written(path, folder, &texts)).collect()
+            }
+            Operands::Patch => {
+                let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
+                // Codex takes a patch as it stands, also where a shell would put values.
+                texts.flat_map(|text| patch::changed(&text.replace(UNKNOWN, ""), folder)).collect()
+            }
+            Operands::Script => {
+                let inline = words.iter().position(|word| program.texts.has(word));
+                let inline = inline.and_then(|at| words.get(at + 1)).copied();
+                script::files(command.body.as_deref().or(inline).unwrap_or_default(), folder)
+            }
+            _ => Vec::new(),
         };
-        if files.is_empty() {
+        if files.is_empty() && matches!(program.files, Operands::Words | Operands::Search | Operands::None) {
             // A filter behind a pipe passes on a part of what was read.
-            for file in self.files.iter_mut().skip(self.before_pipe) {
-                file.narrow(&read.asked);
-                file.is_searched |= kind == Some(Kind::Search);
+            let from = self.files.len().saturating_sub(self.piped);
+            for file in self.files.iter_mut().skip(from) {
+                file.part = part_of(file.part, &read.asked);
+                file.is_searched |= is_searched;
             }
-        } else {
-            self.program.get_or_insert(program.map_or("cat", Program::name));
-            self.files.extend(files);
+        }
+        if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
+            self.text = Some(body.clone());
+        }
+        self.extend(program.programs.first().map_or("", String::as_str), files);
+    }
+
+    /// A command that only writes the text that it is given, or its own, into a file.
+    fn here(&mut self, command: &Command, own: Option<String>) {
+        let body = command.body.clone().or(own);
+        if let (Some(path), Some(body)) = (&command.target, &body) {
+            self.extend("cat", written(path, self.folder.as_deref(), &[body]));
+        }
+        self.text = body;
+    }
+
+    fn extend(&mut self, program: &'static str, files: impl IntoIterator<Item = File>) {
+        let before = self.files.len();
+        self.files.extend(files);
+        if self.files.len() > before {
+            self.program.get_or_insert(program);
         }
     }
 }
@@ -135,23 +169,25 @@ impl Reader {
 #[derive(Default)]
 struct Operation<'a> {
     files: Vec<&'a str>,
-    /// The text to write, or the script to run.
+    /// The files of `git` that a revision, `--` or an extension tells.
+    named: Vec<&'a str>,
     text: Option<&'a str>,
     /// Words that say which part of the files it prints: a pattern, a script, numbers of lines.
     asked: Vec<&'a str>,
+    /// True if it prints lines as they stand.
+    is_printed: bool,
 }
 
 impl<'a> Operation<'a> {
-    fn of(program: &Program, program_words: &[&'a str]) -> Self {
+    fn of(program: &Program, words: &[&'a str]) -> Self {
         let mut of = Self::default();
-        let (mut skip, mut is_behind) = (program.skip, false);
-        let mut words = program_words.iter().copied();
+        let (mut skip, mut is_behind, mut prints) = (program.skip, false, program.prints_with.is_none());
+        let mut words = words.iter().copied();
         while let Some(word) = words.next() {
             let option = word.to_lowercase();
             let is_in = |options: &Names| options.has(word) || options.has(&option);
-            if program.silent.iter().any(|option| word.starts_with(option)) {
-                return Self::default();
-            } else if word == "--" {
+            prints |= program.prints_with.as_deref().is_some_and(|needed| is_needed(word, needed));
+            if word == "--" {
                 is_behind = true;
             } else if is_in(&program.paths) {
                 of.files.extend(words.next().into_iter().flat_map(|list| list.split(',')));
@@ -161,53 +197,85 @@ impl<'a> Operation<'a> {
             } else if is_in(&program.texts) {
                 of.text = words.next();
             } else if is_in(&program.values) {
-                of.asked.extend(words.next());
+                of.asked.extend(words.next().filter(|word| word.starts_with(is_of_number)));
             } else if is_option(word) && !is_behind {
-                of.asked.extend(Some(word).filter(|word| word.ends_with(|end: char| end.is_ascii_digit())));
-            } else if skip > 0 {
-                skip -= 1;
-                of.asked.push(word);
-            } else if program.files == Kind::Versions {
-                let path = word.split_once(':').map_or(word, |(_, path)| path);
-                of.files
-                    .extend(Some(path).filter(|path| is_behind || path != &word || looks_like_file(path)));
+                of.asked.extend(Some(word).filter(|word| word.ends_with(is_of_number)));
             } else {
-                of.files.push(word);
+                let of_revision = word.split_once(':').map(|(_, path)| path).filter(|path| is_path(path));
+                match program.files {
+                    _ if is_behind => of.named.push(word),
+                    Operands::Revision => of.named.extend(of_revision),
+                    Operands::Named if looks_like_file(word) => of.named.push(word),
+                    _ => {}
+                }
+                if skip > 0 || is_slice(word) {
+                    skip = skip.saturating_sub(1);
+                    of.asked.push(word);
+                } else {
+                    of.files.push(word);
+                }
             }
         }
-        // A search in a folder shows lines that an edit could quote if it numbers them.
-        let numbers = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.contains('n');
-        if program.files == Kind::Search && !program_words.iter().any(numbers) {
-            of.files.retain(|word| looks_like_file(word));
-        }
+        of.files.retain(|word| is_path(word));
+        // A search in one file prints its lines as they stand.
+        let is_in_files =
+            program.files == Operands::Search && of.files.iter().all(|file| looks_like_file(file));
+        of.is_printed = prints || is_in_files;
         of
     }
 }
 
-/// The program and its words, behind `sudo`, `timeout 10`, `A=b`, `$x =` and their like: `Cat.exe` as `cat`, `git show` as
-/// `git-show`.
-fn program_in<'a, 'b>(mut words: &'b [&'a str]) -> (String, &'b [&'a str]) {
-    while let Some((&first, rest)) = words.split_first() {
-        let name = name_of(first);
+/// PowerShell's `[9..39]` behind `(Get-Content a.rs)`, also with a method behind it. `[id].tsx` is a file.
+fn is_slice(word: &str) -> bool {
+    let inside = word.strip_prefix('[');
+    inside.is_some_and(|inside| {
+        inside.is_empty() || inside.starts_with(['-', UNKNOWN]) || inside.starts_with(is_of_number)
+    })
+}
+
+fn is_of_number(character: char) -> bool {
+    character == '+' || character.is_ascii_digit()
+}
+
+/// The command behind `sudo`, `timeout 10`, `A=b`, `$x =` and their like.
+fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
+    loop {
+        let Some((&first, rest)) = words.split_first() else { return words };
         let is_assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
         if is_assignment {
             words = rest;
-        } else if first.starts_with('$') && rest.first() == Some(&"=") {
+        } else if first.starts_with(UNKNOWN) && rest.first() == Some(&"=") {
             words = rest.get(1..).unwrap_or_default();
-        } else if let Some(prefix) = TABLE.program(&name).filter(|of| of.files == Kind::Command) {
+        } else {
+            let program = TABLE.program(&name_of(first));
+            let Some(prefix) = program.filter(|of| of.files == Operands::Command) else { return words };
             let mut at = 0;
             while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
                 at += 1 + usize::from(prefix.values.has(word));
             }
             words = rest.get(at + prefix.skip..).unwrap_or_default();
-        } else if let ("git", Some(at)) = (&*name, rest.iter().position(|word| !is_option(word))) {
-            let sub = rest.get(at).copied().unwrap_or_default();
-            return (format!("git-{sub}"), rest.get(at + 1..).unwrap_or_default());
-        } else {
-            return (name, rest);
         }
     }
-    (String::new(), words)
+}
+
+/// `git -C app show` as `git-show`, in `app`; other programs as they are.
+fn with_subcommand<'a, 'b>(
+    name: String,
+    words: &'b [&'a str],
+    folder: &mut Option<String>,
+) -> (String, &'b [&'a str]) {
+    if name != "git" {
+        return (name, words);
+    }
+    let mut at = 0;
+    while let Some(&word) = words.get(at).filter(|word| word.starts_with('-')) {
+        if word == "-C" {
+            *folder = words.get(at + 1).map(|to| joined(folder.as_deref(), to));
+        }
+        at += 1 + usize::from(["-C", "-c", "--git-dir", "--work-tree"].contains(&word));
+    }
+    let sub = words.get(at).copied().unwrap_or_default();
+    (format!("git-{sub}"), words.get(at + 1..).unwrap_or_default())
 }
 
 /// `/usr/bin/Cat.exe` as `cat`.
@@ -217,9 +285,22 @@ fn name_of(program: &str) -> String {
 }
 
 fn is_option(word: &str) -> bool {
-    word.len() > 1 && word.starts_with(['-', '+'])
+    (word.starts_with('-') && word.len() > 1) || (word.starts_with('+') && word.len() > 1)
+}
+
+/// Returns `true` if `word` is the option, or a bundle of letters with it: `-rn`.
+fn is_needed(word: &str, option: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-') && option.len() == 1);
+    word.eq_ignore_ascii_case(option)
+        || letters.is_some_and(|letters| letters.contains(option))
+        || (option == "n" && ["--line-number", "--quiet", "--silent"].contains(&word))
 }
 
 fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|of| of.is_ascii_alphanumeric() || of == '_')
+}
+
+fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {
+    let file = FileUse { path, is_changed: true, new: texts.to_vec(), ..FileUse::default() };
+    file.file(folder).filter(|_| is_path(path))
 }

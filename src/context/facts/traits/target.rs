@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::forms::Form;
 use super::lines::{self, Line};
-use super::paths::{Path, is_path};
+use super::paths::Path;
 use crate::text::utf16;
 
 /// The target of one call.
@@ -44,15 +44,21 @@ pub struct File {
 /// The change that a call makes to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// True if the call quotes text that it replaces: else it writes the whole file.
-    pub has_old: bool,
-    /// Lines it replaces, quoted word for word.
-    pub old: Vec<Line>,
-    /// Lines it writes.
-    pub new: Vec<Line>,
+    /// True if the call writes the whole file.
+    pub is_whole: bool,
+    /// Lines it replaces, quoted word for word: ascending, each once.
+    pub old: Box<[Line]>,
+    /// Lines it writes: ascending, each once.
+    pub new: Box<[Line]>,
 }
 
 impl Change {
+    /// The change that replaces these texts with those.
+    pub(super) fn of(old: &[&str], new: &[&str]) -> Self {
+        let lines = |texts: &[&str]| lines::of_texts(texts.iter().map(|text| utf16(text)));
+        Self { is_whole: old.is_empty() && !new.is_empty(), old: lines(old), new: lines(new) }
+    }
+
     /// Returns `true` if no line is known that it replaces or writes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -60,39 +66,31 @@ impl Change {
     }
 }
 
-impl File {
-    /// A file that is read; its path is relative to `folder`. `None` if the path is none of a file.
-    pub(super) fn of(path: &str, folder: Option<&str>) -> Option<Self> {
-        let path = Path::of(path, folder).filter(|_| is_path(path))?;
-        Some(Self { path, part: 0, is_searched: false, change: None })
-    }
+/// The use of a file: its path and texts, as the call or patch has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FileUse<'a> {
+    pub(super) path: &'a str,
+    /// The part that the call reads.
+    pub(super) part: u64,
+    pub(super) is_searched: bool,
+    /// True if the call writes to the file or moves it.
+    pub(super) is_changed: bool,
+    /// The texts it expects to find.
+    pub(super) old: Vec<&'a str>,
+    /// The texts it leaves.
+    pub(super) new: Vec<&'a str>,
+}
 
-    /// Goes on to a part that these words name within the part that is read.
-    pub(super) fn narrow(&mut self, words: impl IntoIterator<Item: AsRef<str>>) {
-        for word in words {
-            self.part = xxh3_64_with_seed(word.as_ref().as_bytes(), self.part);
-        }
+impl FileUse<'_> {
+    /// The file; its path is relative to `folder`.
+    pub(super) fn file(&self, folder: Option<&str>) -> Option<File> {
+        let change = self.is_changed.then(|| Change::of(&self.old, &self.new));
+        let Self { part, is_searched, .. } = *self;
+        Some(File { path: Path::of(self.path, folder)?, part, is_searched, change })
     }
+}
 
-    /// The file, written with this text.
-    pub(super) fn written(mut self, text: Option<&str>) -> Self {
-        self.replace(None, text);
-        self
-    }
-
-    /// Adds texts that the call replaces, and texts that it leaves.
-    pub(super) fn replace<'a>(
-        &mut self,
-        old: impl IntoIterator<Item = &'a str>,
-        new: impl IntoIterator<Item = &'a str>,
-    ) {
-        let change = self.change.get_or_insert_default();
-        for text in old {
-            change.has_old = true;
-            lines::add(&utf16(text), &mut change.old);
-        }
-        for text in new {
-            lines::add(&utf16(text), &mut change.new);
-        }
-    }
+/// The part of a file that these words name within `part` of it.
+pub(super) fn part_of(part: u64, words: impl IntoIterator<Item: AsRef<str>>) -> u64 {
+    words.into_iter().fold(part, |part, word| xxh3_64_with_seed(word.as_ref().as_bytes(), part))
 }

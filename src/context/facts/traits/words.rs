@@ -1,5 +1,8 @@
 //! Splits a shell script into simple commands: words without their quotes, the file that output goes to, and the text of a
-//! here-document. Variables and substitutions stay in their words as they are written.
+//! here-document.
+
+/// Stands in a word before a variable or a substitution, for which the shell puts its value.
+pub(super) const UNKNOWN: char = '\0';
 
 /// Substitutions inside substitutions that are read.
 const MAX_DEPTH: usize = 8;
@@ -11,7 +14,7 @@ pub(super) struct Command {
     pub(super) words: Vec<String>,
     /// The file that its output goes to.
     pub(super) target: Option<String>,
-    /// Text of its here-document.
+    /// Text of its here-document or here-string.
     pub(super) body: Option<String>,
     /// True if it reads what the command before it writes.
     pub(super) is_piped: bool,
@@ -37,10 +40,21 @@ struct Splitter<'a> {
     rest: &'a str,
     done: Vec<Command>,
     command: Command,
-    /// The here-documents that open after this line: the number of each one's command, and the line that ends it.
-    documents: Vec<(usize, String)>,
+    /// Ends of the here-documents that open after this line.
+    delimiters: Vec<Delimiter>,
     /// Substitutions around this script.
     depth: usize,
+}
+
+/// The end of a here-document.
+struct Delimiter {
+    /// The number of its command.
+    command: usize,
+    word: String,
+    /// True if tabs before lines are left out.
+    has_tabs: bool,
+    /// True if the shell puts values for variables and substitutions into the text.
+    is_expanded: bool,
 }
 
 /// Characters between words. Parentheses are as good as spaces: what they hold is read like the rest.
@@ -49,11 +63,13 @@ const BLANKS: [char; 5] = [' ', '\t', '\r', '(', ')'];
 impl<'a> Splitter<'a> {
     /// Reads on; false at the end.
     fn step(&mut self) -> bool {
-        let starts = |start: &str| self.rest.starts_with(start);
+        // A break behind a backslash or a backtick ends no line.
+        let is_continued = ["\\\n", "`\n"].iter().any(|joint| self.rest.starts_with(joint));
+        let is_here_text = ["@'", "@\""].iter().any(|start| self.rest.starts_with(start));
         match self.rest.chars().next() {
             None => return false,
-            Some('\\') if starts("\\\n") => _ = self.line(),
-            Some('@') if starts("@'") || starts("@\"") => self.here_text(),
+            _ if is_continued => _ = self.line(),
+            Some('@') if is_here_text => self.here_text(),
             Some('#') => self.rest = self.rest.trim_start_matches(|of| of != '\n'),
             Some('\n') => {
                 self.line();
@@ -85,41 +101,55 @@ impl<'a> Splitter<'a> {
             match character {
                 '\n' | ';' | '|' | '&' | '>' | '<' => break,
                 blank if BLANKS.contains(&blank) => break,
+                '\\' => self.escape(&mut word),
+                '`' if self.rest.starts_with("`\n") => _ = self.line(),
                 '\'' | '"' | '`' => self.quoted(character, &mut word),
-                _ => self.character(character, &mut word),
+                '$' if self.rest.starts_with("$(") => self.substitution(&mut word),
+                other => {
+                    self.skip(other);
+                    word.extend((other == '$').then_some(UNKNOWN));
+                    word.push(other);
+                }
             }
         }
         word
     }
 
-    /// What a word has outside quotes, and inside of double ones. A backslash before a plain character is part of a Windows path.
-    fn character(&mut self, character: char, word: &mut String) {
-        if self.rest.starts_with("$(") {
-            return self.substitution(word);
-        }
-        self.skip(character);
-        match self.rest.chars().next().filter(|_| character == '\\') {
-            Some(escaped) if !(escaped.is_alphanumeric() || matches!(escaped, '.' | '_' | '-')) => {
+    /// A backslash before a plain character is part of a Windows path.
+    fn escape(&mut self, word: &mut String) {
+        self.skip('\\');
+        match self.rest.chars().next() {
+            Some(plain) if plain.is_alphanumeric() || matches!(plain, '.' | '_' | '-') => word.push('\\'),
+            None => word.push('\\'),
+            Some(escaped) => {
                 self.skip(escaped);
                 word.extend((escaped != '\n').then_some(escaped));
             }
-            _ => word.push(character),
         }
     }
 
-    /// The quotes of a substitution stay.
     fn quoted(&mut self, quote: char, word: &mut String) {
         self.skip(quote);
-        word.extend((quote == '`').then_some(quote));
+        word.extend((quote == '`').then_some(UNKNOWN));
         while let Some(character) = self.rest.chars().next() {
-            if self.skip(quote) {
-                return;
+            if quote == '"' && self.rest.starts_with("$(") {
+                self.substitution(word);
+                continue;
             }
-            if quote == '"' {
-                self.character(character, word);
-            } else {
-                self.skip(character);
-                word.push(character);
+            self.skip(character);
+            let escaped = self.rest.chars().next().filter(|_| quote == '"' && character == '\\');
+            match escaped {
+                _ if character == quote => return,
+                Some(known @ ('"' | '\\' | '$' | '`')) => {
+                    self.skip(known);
+                    word.push(known);
+                }
+                Some('\n') => _ = self.line(),
+                _ => {
+                    let is_open = quote == '"' && matches!(character, '$' | '`');
+                    word.extend(is_open.then_some(UNKNOWN));
+                    word.push(character);
+                }
             }
         }
     }
@@ -137,7 +167,7 @@ impl<'a> Splitter<'a> {
         self.command.body = Some(text);
     }
 
-    /// `$(…)` is a part of its word.
+    /// `$(…)` stays a part of its word. `$(cat <<EOF …)` is the text of its here-document.
     fn substitution(&mut self, word: &mut String) {
         let whole = self.rest;
         self.skip('$');
@@ -150,7 +180,16 @@ impl<'a> Splitter<'a> {
             }
         }
         self.rest = if depth == 0 { inside.rest } else { "" };
-        word.extend(whole.strip_suffix(self.rest));
+        inside.end_command(false);
+        match &inside.done[..] {
+            [Command { words, body: Some(text), target: None, .. }] if words[..] == ["cat"] => {
+                word.push_str(text.trim_end_matches('\n'));
+            }
+            _ => {
+                word.push(UNKNOWN);
+                word.extend(whole.strip_suffix(self.rest));
+            }
+        }
     }
 
     /// `>`: the file that output goes to, unless it is a descriptor or the place of errors.
@@ -165,19 +204,28 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// `<<`: a here-document.
     fn input(&mut self) {
         self.skip('<');
-        if self.skip('<') {
-            self.skip('-');
-            self.rest = self.rest.trim_start_matches(BLANKS);
-            let end = self.word();
-            self.documents.extend(Some((self.done.len(), end)).filter(|(_, end)| !end.is_empty()));
+        if !self.skip('<') {
+            return;
+        }
+        let is_string = self.skip('<');
+        let has_tabs = !is_string && self.skip('-');
+        self.rest = self.rest.trim_start_matches(BLANKS);
+        let written = self.rest;
+        match self.word() {
+            word if word.is_empty() => {}
+            word if is_string => self.command.body = Some(word),
+            word => {
+                // A delimiter in quotes stands without them in `word`.
+                let is_expanded = written.strip_suffix(self.rest) == Some(&word);
+                self.delimiters.push(Delimiter { command: self.done.len(), word, has_tabs, is_expanded });
+            }
         }
     }
 
     fn end_command(&mut self, pipes: bool) {
-        let has_document = self.documents.iter().any(|(command, _)| *command == self.done.len());
+        let has_document = self.delimiters.iter().any(|end| end.command == self.done.len());
         let command = std::mem::take(&mut self.command);
         if !command.is_empty() || has_document {
             self.done.push(command);
@@ -186,17 +234,21 @@ impl<'a> Splitter<'a> {
     }
 
     fn here_documents(&mut self) {
-        for (command, end) in std::mem::take(&mut self.documents) {
+        for end in std::mem::take(&mut self.delimiters) {
             let mut body = String::new();
             while !self.rest.is_empty() {
                 let line = self.line();
-                if line.trim() == end {
+                let bare = if end.has_tabs { line.trim_start_matches('\t') } else { line };
+                if bare.trim_end_matches('\r') == end.word {
                     break;
                 }
-                body.push_str(line);
+                body.push_str(bare);
                 body.push('\n');
             }
-            if let Some(command) = self.done.get_mut(command) {
+            if end.is_expanded {
+                body = body.replace('$', "\0$").replace('`', "\0`");
+            }
+            if let Some(command) = self.done.get_mut(end.command) {
                 command.body = Some(body);
             }
         }

@@ -10,13 +10,6 @@ fn name(target: &Target) -> String {
     target.form.map(Form::name).unwrap_or_default()
 }
 
-/// A change of these texts.
-fn changed(old: &[&str], new: &[&str]) -> Option<Change> {
-    let mut file = file(None);
-    file.replace(old.iter().copied(), new.iter().copied());
-    file.change
-}
-
 fn file(change: Option<Change>) -> File {
     File { path: Path::of("src/a.rs", None).expect("is a path"), part: 0, is_searched: false, change }
 }
@@ -59,7 +52,7 @@ MCP filesystem read_multiple_files | mcp__fs__read_multiple_files | {"paths": ["
 Windsurf view_file | view_file | {"AbsolutePath": "src/a.rs"}
 Windsurf run_command: cat | run_command | {"CommandLine": "cat a.rs", "Cwd": "src"}
 any | fetch_source | {"fileName": 1, "filename": "src/a.rs"}
-pi bash: git diff | bash | {"command": "git --no-pager diff HEAD~1 -- src/a.rs"}
+pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
 "#;
 
 /// Lines 10 to 40 of it, or others.
@@ -83,6 +76,9 @@ bash | {"command": "awk 'NR>=10 && NR<=40' src/a.rs"}
 powershell | {"command": "Get-Content src\\a.rs | Select-Object -Skip 9 -First 31"}
 read | {"path": "src/a.rs:10-40"}
 exec | {"input": "text(await tools.exec_command({ cmd: \"sed -n '10,40p' src/a.rs\", yield_time_ms: 1000 }));"}
+powershell | {"command": "(Get-Content -Path 'src\\a.rs')[9..39]"}
+powershell | {"command": "(Get-Content src\\a.rs)[-10..-1].Trim()"}
+powershell | {"command": "(Get-Content src\\a.rs)[$from..10].Trim()"}
 bash | {"command": "tail -20 src/a.rs"}
 bash | {"command": "cat src/a.rs 2>&1 | head -n 10"}
 "#;
@@ -102,6 +98,7 @@ Edit | {"file_path": "src/a.rs", "old_string": "$old", "new_string": "$new"}
 MultiEdit | {"file_path": "src/a.rs", "edits": [{"old_string": "$old", "new_string": "$new"}]}
 shell | {"command": ["apply_patch", "$patch"]}
 shell | {"command": ["bash", "-lc", "apply_patch <<'EOF'\n$patchEOF"]}
+shell | {"command": ["bash", "-lc", "cd src && apply_patch <<'EOF'\n$shortEOF"]}
 apply_patch | {"input": "$patch"}
 exec | {"input": "const p = $quoted;\ntext(await tools.apply_patch(p));"}
 apply_patch | {"patchText": "$patch"}
@@ -143,21 +140,32 @@ shell | {"command": ["bash", "-lc", "cat > src/a.rs <<'EOF'\n$text\nEOF"]}
 bash | {"command": "cd src; cat <<EOF >a.rs\n$text\nEOF\nmake"}
 bash | {"command": "tee src/a.rs <<-EOF\n\t$text\n\tEOF"}
 bash | {"command": "cat <<'EOF' | tee src/a.rs\n$text\nEOF"}
+bash | {"command": "echo '$text' >> src/a.rs"}
 bash | {"command": "python -c \"open('src/a.rs', 'w').write('$text')\""}
 powershell | {"command": "@'\n$text\n'@ | Set-Content -Path src\\a.rs"}
 powershell | {"command": "Set-Content -Path src\\a.rs -Value '$text'"}
 apply_patch | {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+$text\n*** End Patch"}
 "#;
 
+const MOVES: &str = r#"
+bash | {"command": "git mv src/a.rs src/b.rs"}
+bash | {"command": "cd src && mv -f a.rs b.rs"}
+powershell | {"command": "Move-Item src\\a.rs src\\b.rs"}
+move_file | {"source": "src/a.rs", "destination": "src/b.rs"}
+apply_patch | {"input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch"}
+"#;
+
 const NO_FILES: &str = r#"
-bash | {"command": "sed -i s/a/b/ a.rs; echo cat a.rs"}
 ls | {"path": "src"}
 list_dir | {"dir_path": "src", "path": "src"}
 Grep | {"pattern": "x", "path": "src"}
 bash | {"command": "cargo test"}
-bash | {"command": "cat $FILE *.rs \"$PWD/$FILE\" `ls` $(ls) a?.rs"}
+bash | {"command": "cat $FILE *.rs \"$PWD/a.rs\" `ls` $(ls) a?.rs"}
 powershell | {"command": "$x = \"a.rs\"; Get-Content $x"}
+bash | {"command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs"}
 bash | {"command": "node <<'EOF'\ncat a.rs\nEOF"}
+bash | {"command": "python3 - <<PY\nprint(open('$HOME/a.rs').read(), open('`pwd`/a.rs').read())\nPY"}
+bash | {"command": "bash <<EOF\ncat \\$FILE\nEOF"}
 bash | {"command": "git log 'f(x).y'"}
 bash | {"command": "git commit -m \"$(cat <<'EOF'\nSay \"; cat a.rs; \" :)\nEOF\n)\""}
 shell | {"command": ["make", "cat", "a.rs"]}
@@ -215,12 +223,13 @@ fn a_path_with_signs_is_one_in_every_form() {
         }
         let line = "say(`$id`) // 1) \"new\"";
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch");
-        let wanted = File { change: changed(&[], &[line]), ..wanted };
+        let wanted = File { change: Some(Change::of(&[], &[line])), ..wanted };
         for command in [
             format!("apply_patch <<'EOF'\n{patch}\nEOF"),
             format!("apply_patch <<EOF\n{patch}\nEOF"),
             format!("apply_patch \"$(cat <<'EOF'\n{patch}\nEOF\n)\" && make"),
             format!("cat > '{path}' <<'EOF'\n{line}\nEOF"),
+            format!("echo \"$(cat <<'EOF'\n{line}\nEOF\n)\" > '{path}'"),
         ] {
             let arguments = json!({ "command": command }).to_string();
             let target = Target::of(&utf16("bash"), &utf16(&arguments), &mut Vec::new());
@@ -246,7 +255,7 @@ fn a_part_of_a_file_is_told_from_the_whole_in_every_form() {
 fn an_edit_is_the_same_change_in_every_form() {
     let (old, new) = ("let answer = 41;", "let answer = 42;");
     let patch = format!("*** Begin Patch\n*** Update File: src/a.rs\n@@\n-{old}\n+{new}\n*** End Patch\n");
-    let quoted = json!(patch).to_string();
+    let (short, quoted) = (patch.replace("src/", ""), json!(patch).to_string());
     let roo = format!("<<<<<<< SEARCH\n:start_line:10\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
     let blocks = roo.replace(":start_line:10\n-------\n", "");
     let diff = format!("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -10,1 +10,1 @@\n-{old}\n+{new}\n");
@@ -254,13 +263,19 @@ fn an_edit_is_the_same_change_in_every_form() {
         ("$old", old),
         ("$new", new),
         ("$patch", &patch),
+        ("$short", &short),
         ("$quoted", &quoted),
         ("$blocks", &blocks),
         ("$roo", &roo),
         ("$diff", &diff),
     ];
-    all_are(EDITS, &texts, &file(changed(&[old], &[new])));
-    all_are(WRITES, &[("$text", new)], &file(changed(&[], &[new])));
+    all_are(EDITS, &texts, &file(Some(Change::of(&[old], &[new]))));
+    all_are(WRITES, &[("$text", new)], &file(Some(Change::of(&[], &[new]))));
+}
+
+#[test]
+fn a_move_is_the_same_in_every_form() {
+    all_are(MOVES, &[], &file(Some(Change::default())));
 }
 
 #[test]
