@@ -21,7 +21,7 @@ pub struct Conversation {
     transcript: Transcript,
     /// Shared with a fork until either of them is planned: a copy of it is made on a worker.
     fold: Option<Arc<Fold>>,
-    /// The fold of a call with a batch that is not answered yet, if the host asked something aside behind its list since.
+    /// The fold of a call that is not answered yet, if the host asked something aside behind its list since.
     asked: Option<Arc<Fold>>,
     /// Position of the first message that may not be the one the fold took in there.
     changed: usize,
@@ -76,7 +76,7 @@ impl Conversation {
         match Rewrite::of(&before.account, &self.transcript, changed) {
             None => {
                 let is_aside = before.account.len() < self.transcript.len() && !is_answered_since(&before);
-                if is_aside && before.pending.as_ref().is_some_and(|call| call.moves) {
+                if is_aside && before.last_call().is_some() {
                     self.asked = Some(before.clone());
                 }
                 Arc::unwrap_or_clone(before)
