@@ -15,7 +15,7 @@ const MAX_CHAT_ID_CHARS = 256;
 /** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
 const MOST_SECONDS = 1e11;
 /** A time as SQLite, Python and JavaScript write it: its separator, fraction and zone differ. */
-const UTC_TEXT = /^(\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00:?00|)$/;
+const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
@@ -30,8 +30,9 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** What differs in SQL: the query for a table's columns, the columns of a new table of events. */
+/** What differs in SQL: the cast of a column to text, the query for a table's columns, the columns of a new table of events. */
 const SQLITE = {
+  cast: "",
   columnsOf: (name) => {
     const names = name.split(".").reverse();
     const table = `pragma_table_info(${names.map(() => "?")})`;
@@ -41,6 +42,7 @@ const SQLITE = {
     "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
 };
 const POSTGRES = {
+  cast: "::text",
   columnsOf: (name) => [
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
      WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
@@ -70,9 +72,13 @@ class StoredHistory {
     const chat = this.#chat("getHistory", chatId);
     this.#checkCount("getHistory: limit", limit);
     const columns = await this.#columnsOf("history");
-    const read = columns.has("extra") ? "role, text, extra" : "role, text";
-    const sql = `SELECT ${read} FROM ${quoted(this.#names.history)} WHERE chat_id = ? ORDER BY id DESC LIMIT ?`;
-    const rows = await this.#database.run(sql, [chat, limit]);
+    const { run, cast } = this.#database;
+    const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
+    const rows = await run(
+      `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${quoted(this.#names.history)}
+       WHERE chat_id = ? ORDER BY id DESC LIMIT ?`,
+      [chat, limit],
+    );
     const messages = rows.reverse().flatMap(fromRow);
     const lost = rows.length - messages.length;
     if (lost > 0) {
@@ -83,7 +89,7 @@ class StoredHistory {
   }
 
   async append(chatId, message) {
-    const { extra = null, ...row } = toRow(message);
+    const { extra = null, ...row } = toRow(`${this.#owner}.append`, message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
     const [{ id }] = await this.#insert("history", { ...values, ...(hasExtra && { extra }) }, "RETURNING id");
@@ -164,10 +170,10 @@ function timeLike(time) {
     const isSeconds = Math.abs(Number(time)) <= MOST_SECONDS;
     return BigInt(isSeconds ? Math.floor(now.getTime() / 1000) : now.getTime());
   }
-  const iso = now.toISOString();
-  const [, shape, separator, zone] = UTC_TEXT.exec(time) ?? UTC_TEXT.exec(iso);
-  const digits = iso.replace("T", separator).replace("Z", "000000");
-  return digits.slice(0, shape.length) + zone;
+  const [, separator, fraction = "", zone = ""] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
+  const [date, clock] = now.toISOString().slice(0, -1).split("T");
+  const digits = clock.slice(8).padEnd(fraction.length, "0").slice(0, fraction.length);
+  return `${date}${separator}${clock.slice(0, 8)}${digits}${zone}`;
 }
 
 class SqliteProvider extends StoredHistory {
@@ -192,8 +198,8 @@ class PostgresProvider extends StoredHistory {
 }
 
 /** Returns a message as `{ role, text, extra }`; `extra` is undefined for text alone. */
-function toRow(message) {
-  const { role, content, isError, ...more } = checkedFields(message);
+function toRow(method, message) {
+  const { role, content, isError, ...more } = fieldsOf(method, message);
   if (isError) more.isError = true;
   // A text that a database cannot hold is stored as JSON as well.
   if (!isPlain(content)) more.content = content;
@@ -201,11 +207,20 @@ function toRow(message) {
   return { role, text: storable(content), extra: extra === "{}" ? undefined : extra };
 }
 
-/** Returns the message of a row; none if the row is unreadable. `extra` is text, or the value of a jsonb column. */
+/** Returns the fields that a history stores. It has ids and times of its own. */
+function fieldsOf(method, message) {
+  try {
+    return checkedFields(message);
+  } catch (error) {
+    throw new TypeError(`${method}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Returns the message of a row; none if the row is unreadable. */
 function fromRow({ role, text, extra }) {
   if (typeof role !== "string" || typeof text !== "string") return [];
   try {
-    return [{ role, content: text, ...(typeof extra === "string" ? JSON.parse(extra) : extra) }];
+    return [{ role, content: text, ...JSON.parse(extra ?? "{}") }];
   } catch {
     return [];
   }

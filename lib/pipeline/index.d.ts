@@ -57,7 +57,7 @@ export interface HistoryOptions {
  * node:sqlite. It never creates or alters the table, sets no PRAGMA and never closes the handle. With a column `extra` (text) it
  * stores tool calls and images too. It writes `created_at` in the type of the newest row.
  * Failures reject with a `code`: ERR_DATABASE_BUSY, _NO_TABLE, _FOREIGN (a table of another shape), _READ_ONLY, _FULL, _CORRUPT,
- * _CLOSED.
+ * _DISK, _CLOSED.
  * @throws TypeError for options that are not allowed; its code is ERR_DATABASE_HANDLE for a handle of another kind
  * @example const provider = new SqliteProvider({ db }); await provider.append(42, { role: "user", content: "hi" });
  */
@@ -72,8 +72,8 @@ export class SqliteProvider implements Provider {
 
 /**
  * The same in Postgres, by the host's pool of the package pg. While the server is away, a call is repeated for ten seconds.
- * Failures reject with a `code`, besides those of SQLite ERR_DATABASE_UNAVAILABLE, _AUTH, _PERMISSION, and _UNCERTAIN: the
- * connection broke while the server committed.
+ * Failures reject with a `code`, besides those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
+ * column cannot hold), and _UNCERTAIN: the connection broke while the server committed.
  * @throws TypeError for options that are not allowed
  * @example const provider = new PostgresProvider({ pool: new pg.Pool() });
  */

@@ -135,7 +135,9 @@ class Pipeline {
 }
 
 function isCut(before, after) {
-  return before.length !== after.length || before.some(({ content }, i) => content !== after[i].content);
+  const isOther = ({ content, toolCalls }, i) =>
+    content !== after[i].content || toolCalls !== after[i].toolCalls;
+  return before.length !== after.length || before.some(isOther);
 }
 
 function pipelineConfigFromEnv(env = process.env) {

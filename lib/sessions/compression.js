@@ -2,8 +2,8 @@
 "use strict";
 
 const { noteOf, summaryText, withNotes, wordsOf } = require("./digest.js");
-const { checkMessage } = require("./message.js");
-const { groupStarts, withCalls } = require("../shapes/text.js");
+const { checkMessage, newId } = require("./message.js");
+const { callsIn, groupStarts, isResult, withCalls } = require("../shapes/text.js");
 
 /** Messages that a compression keeps besides the newest: the prompt and the summary. */
 const ROOM = 2;
@@ -13,25 +13,41 @@ const MIN_LET_GO = 2;
 const messagesOf = (rows) => rows.map(({ message }) => message);
 const idsOf = (rows) => rows.map(({ id }) => id);
 
-/** Returns the rows that a compression replaces, oldest first: all but the first system message and the newest with their calls. */
-function lettableRows({ rows, messages }, { maxMessages, maxCompressedMessages }) {
-  // The newest message stays where the limit allows: it can be a call whose results still come.
-  const keep = Math.max(0, Math.min(Math.max(1, maxCompressedMessages), maxMessages - ROOM));
-  const start = withCalls(groupStarts(messages), Math.max(0, messages.length - keep));
+/**
+ * Returns the rows that a compression replaces, oldest first. It keeps the first system message, the newest messages with their
+ * calls, and a call whose results can still come.
+ */
+function lettableRows({ rows }, { maxMessages, maxCompressedMessages }) {
+  const keep = Math.max(0, Math.min(maxCompressedMessages, maxMessages - ROOM));
+  const messages = messagesOf(rows);
+  const starts = groupStarts(messages);
+  const open = openCall(messages, starts, keep);
+  const start = Math.min(withCalls(starts, Math.max(0, messages.length - keep)), open);
   const prompt = messages.findIndex(({ role }) => role === "system");
   const lettable = rows.slice(0, start).filter((_, index) => index !== prompt);
   return lettable.length < MIN_LET_GO ? [] : lettable;
 }
 
+/** Returns the index of the newest assistant message if it waits for results: no user message and few others came since. */
+function openCall(messages, starts, patience) {
+  const call = messages.findLastIndex(({ role }) => role === "assistant");
+  if (call < 0) return messages.length;
+  const later = messages.slice(call + 1);
+  const answers = later.filter(
+    (message, index) => isResult(message) && starts[call + 1 + index] === call,
+  ).length;
+  const hasEnded =
+    later.some(({ role }) => role === "user") || later.length - answers > Math.max(patience, MIN_LET_GO);
+  return answers < callsIn(messages[call]).length && !hasEnded ? call : messages.length;
+}
+
 /**
  * Returns the change that replaces rows by a summary: the summariser's `answer`, or one by rules. Each row leaves a note. Returns
- * undefined without rows, or if one of them is no longer there: what was deleted must not come back in the summary.
+ * undefined if there are no rows.
  */
 function compress(session, options, rows = lettableRows(session, options), answer = "") {
-  const { state, rows: all } = session;
-  const ids = new Map(all.map(({ position, id }) => [position, id]));
-  const areThere = rows.every(({ position, id }) => ids.get(position) === id);
-  if (rows.length === 0 || !areThere) return undefined;
+  if (rows.length === 0) return undefined;
+  const { state, messages } = session;
   const replaced = rows.filter(({ id }) => id !== state.summary);
   const notes = replaced.map(({ position, id, message }) => ({
     position: -position,
@@ -42,15 +58,12 @@ function compress(session, options, rows = lettableRows(session, options), answe
   const digest = withNotes(state.digest, messagesOf(notes), words);
   const summary = summaryRow(rows.at(-1).position, summaryText(digest, words, options.language));
   const compressions = (state.compressions ?? 0) + 1;
+  const after = messages.length - rows.length + 1;
   return {
-    state: { ...state, compressions, digest, summary: summary.id },
-    remove: rows,
+    state: { ...state, compressions, digest, summary: summary.id, revision: newId() },
+    remove: idsOf(rows),
     put: [...notes, summary],
-    result: {
-      before: all.length,
-      after: all.length - rows.length + 1,
-      by: words === "" ? "rules" : "ai",
-    },
+    result: { before: messages.length, after, by: words === "" ? "rules" : "ai" },
   };
 }
 
@@ -67,18 +80,20 @@ function forget({ state, rows: live, notes }, wanted, language) {
   const rows = [...notes, ...live];
   const starts = groupStarts(messagesOf(rows));
   const groups = new Set(starts.filter((_, index) => wanted.has(rows[index].id)));
-  const gone = new Set(rows.filter((_, index) => groups.has(starts[index])));
-  const result = idsOf([...gone]);
-  const summary = live.find(({ id }) => id === state.summary);
+  const result = idsOf(rows.filter((_, index) => groups.has(starts[index])));
+  const gone = new Set(result);
+  const { summary, digest: _, ...rest } = { ...state, revision: newId() };
   const isGone = gone.has(summary);
-  const left = isGone ? [] : notes.filter((note) => !gone.has(note));
-  if (!isGone && left.length === notes.length) return { remove: gone, result };
-  const remove = [...gone, ...(isGone ? notes : []), ...(summary ? [summary] : [])];
-  if (left.length === 0)
-    return { state: { ...state, summary: undefined, digest: undefined }, remove, result };
+  const left = isGone ? [] : notes.filter(({ id }) => !gone.has(id));
+  if (!isGone && left.length === notes.length)
+    return { state: { ...state, ...rest }, remove: result, result };
+  const old = live.filter(({ id }) => id === summary);
+  const remove = [...result, ...idsOf(isGone ? notes : old)];
+  if (left.length === 0) return { state: rest, remove, result };
   const digest = withNotes(undefined, messagesOf(left), "");
-  const made = summaryRow(summary?.position ?? -left.at(-1).position, summaryText(digest, "", language));
-  return { state: { ...state, summary: made.id, digest }, remove, put: [made], result };
+  const [{ position }] = [...old, { position: Math.abs(left.at(-1).position) }];
+  const made = summaryRow(position, summaryText(digest, "", language));
+  return { state: { ...rest, summary: made.id, digest }, remove, put: [made], result };
 }
 
 module.exports = { compress, forget, lettableRows };

@@ -29,7 +29,7 @@ function metadataOf({ state, createdAt, updatedAt }) {
 }
 
 function snapshotOf(sessionId, session) {
-  return { sessionId, messages: Object.freeze(session.messages), metadata: metadataOf(session) };
+  return { sessionId, messages: session.messages, metadata: metadataOf(session) };
 }
 
 /** `read()` returns the session, or undefined for a cleared one, which keeps its last state. `set(fields)` stores metadata. */
@@ -37,21 +37,21 @@ function liveContext(sessionId, session, read, set) {
   let last = session;
   const now = () => {
     last = read() ?? last;
-    return snapshotOf(sessionId, last);
+    return last;
   };
   const context = {
     sessionId,
     get messages() {
-      return now().messages;
+      return Object.freeze(now().messages);
     },
     get metadata() {
-      return liveMetadata(() => now().metadata, set);
+      return liveMetadata(() => metadataOf(now()), set);
     },
     set metadata(fields) {
       set(fields);
     },
   };
-  return Object.defineProperty(context, INSPECT, { value: now });
+  return Object.defineProperty(context, INSPECT, { value: () => snapshotOf(sessionId, now()) });
 }
 
 function liveMetadata(read, set) {

@@ -9,13 +9,16 @@ const SENTENCES = {
   CANNOT_OPEN: "it cannot be opened; check that it exists and who may open it",
   CLOSED: "it is closed; open it again",
   CORRUPT: "it is damaged, or no database; restore it from a backup",
+  DISK: "its disk failed; nothing of this change was stored",
   FOREIGN: "its tables have another shape",
   FULL: "it is out of space; nothing of this change was stored",
   NO_TABLE: "a table is missing",
   PERMISSION: "the user may not do this; grant it the rights on the tables",
   READ_ONLY: "it takes no writes; open it for writing, or connect to the primary",
+  TIMEOUT: "it took too long; nothing of this change was stored",
   UNAVAILABLE: "the server cannot be reached; nothing of this change was stored",
   UNCERTAIN: "the connection broke during the commit; whether the change was stored is not known",
+  VALUE: "it cannot hold this value; nothing of this change was stored",
   VERSION: "its tables are of another version; update pi-strata",
 };
 

@@ -1,11 +1,9 @@
-// Stores in memory, in the host's SQLite and in the host's Postgres, with the same methods: those of the first two return values,
-// those of the third promises. A write is atomic.
+// Stores in the host's SQLite and in the host's Postgres, with the same methods: those of the first return values, those of the
+// second promises. A write is atomic.
 "use strict";
 
-const { written } = require("../shapes/text.js");
-const { PostgresPool } = require("./postgres.js");
 const { SqliteHandle } = require("./sqlite.js");
-const { SQL, Store, checkTables, makeTables, memoryTables } = require("./store.js");
+const { SqlStore, checkTables, makeTables } = require("./store.js");
 
 /** Key of the advisory lock for creating tables: "strata" in ASCII. */
 const LOCK = 0x737472617461;
@@ -28,16 +26,9 @@ async function finishLater(steps, answer = itself) {
   return step.value;
 }
 
-const stored = (value) => (typeof value === "object" && value !== null ? written(value) : value);
-/** Returns a function that runs a step `[name, ...values]` by `run(sql, values)`. */
-const asSql =
-  (run) =>
-  ([name, ...values]) =>
-    run(SQL[name] ?? name, values.map(stored));
-
 /** Returns the methods of a store. `read(work, key)` and `write(work, key, isRepeatable)` run the statements of `work()`. */
-function storeOver(reporter, read, write) {
-  const store = new Store(reporter);
+function storeOver(lost, read, write) {
+  const store = new SqlStore(lost);
   return {
     find: (key) => read(() => store.find(key), key),
     list: () => read(() => store.list()),
@@ -48,19 +39,9 @@ function storeOver(reporter, read, write) {
   };
 }
 
-function memoryStore(reporter) {
-  const tables = memoryTables();
-  const run = (work) => finishNow(work(), ([name, ...values]) => tables[name](...values));
-  return storeOver(reporter, run, run);
-}
-
-function sqliteStore(option, given, reporter) {
+function sqliteStore(option, given, lost) {
   const handle = new SqliteHandle(option, given);
-  const read = (work) =>
-    finishNow(
-      work(),
-      asSql((sql, values) => handle.run(sql, values)),
-    );
+  const read = (work) => finishNow(work(), ([sql, values]) => handle.run(sql, values));
   const write = (work) => handle.atomically(() => read(work));
   /** Creates missing tables: a host may have rolled back the transaction that created them. */
   const withTables = (run) => (work) => {
@@ -73,34 +54,35 @@ function sqliteStore(option, given, reporter) {
     }
   };
   withTables(read)(checkTables);
-  return storeOver(reporter, withTables(read), withTables(write));
+  return storeOver(lost, withTables(read), withTables(write));
 }
 
-function postgresStore(option, given, retryMs, reporter) {
-  const pool = new PostgresPool(option, given, retryMs);
-  const finish = (work) => (query) => finishLater(work(), asSql(query));
+function postgresStore(pool, lost) {
+  const finish = (work) => (query) => finishLater(work(), ([sql, values]) => query(sql, values));
   /** The newest write of each session. Writes to a session run one after the other, and reads wait for them. */
   const writes = new Map();
   let tables;
 
-  const check = () => pool.read(finish(() => checkTables(true)));
-  const make = async (query) => {
-    await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-    await finish(makeTables)(query);
-  };
-  const makeIfMissing = (error) => {
-    if (!isTableMissing(error)) throw error;
-    return pool.transaction(make);
-  };
+  async function makeMissingTables() {
+    try {
+      await pool.read(finish(() => checkTables(true)));
+    } catch (error) {
+      if (!isTableMissing(error)) throw error;
+      await pool.transaction(async (query) => {
+        await query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+        await finish(makeTables)(query);
+      });
+    }
+  }
 
   /** Resolves when the tables are there and the writes before are done. */
   async function isReady(key) {
     await writes.get(key);
-    tables ??= check().catch(makeIfMissing);
-    return tables.catch((error) => {
+    tables ??= makeMissingTables().catch((error) => {
       tables = undefined;
       throw error;
     });
+    return tables;
   }
 
   async function read(work, key) {
@@ -117,7 +99,7 @@ function postgresStore(option, given, retryMs, reporter) {
     return outcome;
   }
 
-  return storeOver(reporter, read, write);
+  return storeOver(lost, read, write);
 }
 
-module.exports = { finishLater, finishNow, memoryStore, postgresStore, sqliteStore };
+module.exports = { finishLater, finishNow, postgresStore, sqliteStore };

@@ -116,8 +116,7 @@ export interface SessionOptions {
   /** The manager compresses a session with more messages. Default 50. */
   maxMessages?: number;
   /**
-   * Newest messages that a compression keeps, with the calls of their results: at least one, always fewer than `maxMessages`.
-   * Default 20.
+   * Newest messages that a compression keeps, with the calls of their results, always fewer than `maxMessages`. Default 20.
    */
   maxCompressedMessages?: number;
   /** Language of the summaries by rules. Default "auto": the conversation's. */
@@ -126,7 +125,7 @@ export interface SessionOptions {
   summarize?: Summarize | AIService;
   /** Longest time of a summariser, ms. Default 30 000. */
   summarizeTimeoutMs?: number;
-  /** Longest prompt for the summariser, cl100k tokens. Default 16 000. Below some 400 no message has room. */
+  /** Longest prompt for the summariser, cl100k tokens. Default 16 000, at least 400. */
   summarizeTokens?: number;
   /** Receives events. A slow or throwing listener changes nothing. */
   onEvent?: (event: SessionEvent) => void;

@@ -2,10 +2,10 @@
 // and Electron ship it with a Chinese and Japanese dictionary.
 "use strict";
 
-const { stopWords } = require("./words.json");
+const stopWords = require("./stop_words.json");
 
 /** Words without a topic: function words, and small talk with an assistant. */
-const STOP_WORDS = new Set(stopWords.split(" "));
+const STOP_WORDS = new Set(Object.values(stopWords).flatMap((words) => words.split(" ")));
 
 /** Part of a text that is searched, UTF-16 units. */
 const TEXT_UNITS = 4096;
@@ -21,8 +21,9 @@ const FACT_UNITS = 120;
 const WRITTEN = /[!-~$€£\u00c0-\u024f]+/gu;
 const AROUND = /^["'`([{<*,;:!?]+|["'`)\]}>*.,;:!?]+$/g;
 /** Addresses and paths, names of files, numbers with what is written around them, identifiers. */
-const FACT = /:\/\/|\w\/\w|^[~.]*\/\w|\w\w\.[a-z][a-z\d]{0,7}$|\d|\w_\w|[a-z][A-Z]/;
+const FACT = /:\/\/|\w\/\w|^[~.]*\/\w|\w\.[a-z][a-z\d]{0,7}$|\d|\w_\w|[a-z][A-Z]/;
 const NAME = /^\p{Lu}\p{Ll}/u;
+const ABBREVIATION = /^(?:[A-Za-z]\.)+[A-Za-z]?$/;
 
 let segmenter;
 
@@ -49,11 +50,16 @@ async function keywordPairs(pairs, clipped) {
 /** Returns addresses, paths, identifiers, numbers and names of a text, each once, in order. */
 function factsOf(text) {
   const facts = new Set();
+  let name = "";
   let isWithinSentence = false;
   for (const { 0: written, index } of text.slice(0, TEXT_UNITS).matchAll(WRITTEN)) {
     const word = written.replace(AROUND, "");
-    const isTold = FACT.test(word) || (isWithinSentence && NAME.test(word));
-    if (isTold && word.length <= FACT_UNITS) facts.add(word);
+    const isName = isWithinSentence && NAME.test(word);
+    // A longer name replaces its first part.
+    if (isName) facts.delete(name);
+    name = isName ? `${name} ${word}`.trim() : "";
+    const isFact = word.length <= FACT_UNITS && FACT.test(word) && !ABBREVIATION.test(word);
+    if (isName || isFact) facts.add(name || word);
     isWithinSentence = !/[.!?]["')]*$/.test(written) && text[index + written.length] === " ";
   }
   return [...facts].slice(0, FACTS);

@@ -8,9 +8,10 @@ const rules = require("../options.js");
 const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
-const { finishLater, finishNow, memoryStore, postgresStore, sqliteStore } = require("./databases.js");
-const { checkMessage, keyOf } = require("./message.js");
-const { promptChange } = require("./store.js");
+const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
+const { checkMessage, keyOf, newId } = require("./message.js");
+const { PostgresPool } = require("./postgres.js");
+const { MemoryStore, promptChange, sessionOf } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
 const { anything, atLeastOne, checkOptions, count, oneOf, positive, show } = rules;
@@ -19,13 +20,18 @@ const service = {
   allowed: "a function, or an object with the method callAI",
   accepts: (value) => typeof value === "function" || typeof value?.callAI === "function",
 };
+/** A shorter prompt has no room for its instructions. */
+const promptTokens = {
+  allowed: "a whole number from 400 on",
+  accepts: (value) => count.accepts(value) && value >= 400,
+};
 const OPTIONS = {
   maxMessages: [50, atLeastOne],
   maxCompressedMessages: [20, count],
   language: ["auto", oneOf("zh", "en", "auto")],
   summarize: [undefined, service],
   summarizeTimeoutMs: [30_000, positive],
-  summarizeTokens: [16_000, positive],
+  summarizeTokens: [16_000, promptTokens],
   onEvent: [undefined, rules.handler],
 };
 
@@ -34,30 +40,30 @@ const METHODS = {
   *getOrCreateContext(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
     const prompt = (systemPrompt ?? "") === "" ? undefined : promptOf(systemPrompt);
-    const isReady = (session) =>
-      session !== undefined &&
-      (prompt === undefined || session.messages.some(({ role }) => role === "system"));
+    const isPrompted = ({ messages }) =>
+      prompt === undefined || messages.some(({ role }) => role === "system");
+    const create = (session) => {
+      if (isPrompted(session)) return { result: session };
+      const change = promptChange(session, prompt);
+      return { ...change, result: sessionOf(session, [...change.put, ...session.rows]) };
+    };
+    const known = yield this.store.find(key);
+    const isReady = known !== undefined && isPrompted(known);
+    const session = isReady ? known : yield this.store.change(key, newState(sessionId), create);
     const read = () => this.store.find(key);
     const set = (fields) => this.finish(METHODS.setMetadata.call(this, sessionId, fields));
-    const open = (opened) => (isReady(opened) ? { result: opened } : promptChange(prompt));
-    let session = yield read();
-    // The first change sets the prompt, the next one reads the session: a replica that lags does not have it yet.
-    while (!isReady(session)) session = yield this.store.change(key, { id: sessionId }, open);
     return this.contextOf(sessionId, session, read, set);
   },
 
   *addMessage(sessionId, message, aiService) {
     const key = keyOf(sessionId);
     const checked = checkMessage(message);
-    const { options, store } = this;
-    const summarize = serviceOf("addMessage", aiService) ?? options.summarize;
-    const shrink = (session) => (summarize === undefined ? compress(session, options) : { result: {} });
-    const shrunk = yield store.add(key, { id: sessionId }, checked, options.maxMessages, shrink);
-    if (shrunk?.by !== undefined) this.reporter.emit({ type: "compressed", sessionId, ...shrunk });
-    else if (shrunk !== undefined && !this.compressing.has(key))
-      compressOnce(this, sessionId, summarize).catch((error) =>
-        this.reporter.failedAt("compressFailed", error, { sessionId }),
-      );
+    const { maxMessages } = this.options;
+    const summarize = serviceOf("addMessage", aiService) ?? this.options.summarize;
+    const shrink = summarize === undefined ? (session) => compress(session, this.options) : undefined;
+    const outcome = yield this.store.add(key, newState(sessionId), checked, maxMessages, shrink);
+    if (outcome?.isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
+    if (outcome?.by !== undefined) this.reporter.emit({ type: "compressed", sessionId, ...outcome });
   },
 
   *getMessages(sessionId, includeSystem = true) {
@@ -72,14 +78,14 @@ const METHODS = {
   *setSystemPrompt(sessionId, systemPrompt) {
     const key = keyOf(sessionId);
     const prompt = promptOf(systemPrompt);
-    yield this.store.change(key, { id: sessionId }, () => promptChange(prompt));
+    yield this.store.change(key, newState(sessionId), (session) => promptChange(session, prompt));
   },
 
   *setMetadata(sessionId, metadata = {}) {
     const key = keyOf(sessionId);
     const fields = fieldsOf(metadata);
     const set = ({ state }) => ({ state: { ...state, ...fields } });
-    yield this.store.change(key, { id: sessionId }, set);
+    yield this.store.change(key, newState(sessionId), set);
   },
 
   *deleteMessages(sessionId, ids) {
@@ -182,8 +188,8 @@ class ContextManager extends Manager {
     // `{ database: undefined }` is a mistake, not a wish for sessions in memory.
     const isInMemory = given === undefined || !Object.hasOwn(given, "database");
     const store = isInMemory
-      ? memoryStore(reporter)
-      : sqliteStore("ContextManager: option database", database, reporter);
+      ? new MemoryStore()
+      : sqliteStore("ContextManager: option database", database, lostRows(reporter));
     super(options, reporter, store, { finish: finishNow, contextOf: liveContext });
   }
 }
@@ -194,8 +200,30 @@ function createSharedContextManager(given) {
   const table = { ...OPTIONS, pool: [undefined, anything], retryMs: [10_000, rules.amount] };
   const { pool, retryMs, ...options } = checkOptions(owner, given, table);
   const reporter = new Reporter(options.onEvent, owner);
-  const store = postgresStore(`${owner}: option pool`, pool, retryMs, reporter);
+  const store = postgresStore(new PostgresPool(`${owner}: option pool`, pool, retryMs), lostRows(reporter));
   return new Manager(options, reporter, store, { finish: finishLater, contextOf: snapshotOf });
+}
+
+/** Returns a function that reports each unreadable row once. */
+function lostRows(reporter) {
+  return ({ key, id, error }) => {
+    if (!reporter.isFirst(JSON.stringify([key, id]))) return;
+    const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
+    const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
+    reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
+  };
+}
+
+/** Compresses until the session is within its limit. Messages can arrive meanwhile. */
+async function compressInBackground(core, sessionId, summarize) {
+  try {
+    for (let isOver = true; isOver; ) {
+      const { after, by } = await compressOnce(core, sessionId, summarize);
+      isOver = by !== "none" && after > core.options.maxMessages;
+    }
+  } catch (error) {
+    core.reporter.failedAt("compressFailed", error, { sessionId });
+  }
 }
 
 /** Joins the running compression of a session or starts one. Resolves with `{ before, after, by }`. */
@@ -219,10 +247,13 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
-  const compressed = await store.change(key, undefined, (now) => compress(now, options, letGo, text));
-  if (compressed === undefined) return none;
-  reporter.emit({ type: "compressed", sessionId, ...compressed });
-  return compressed;
+  const { revision } = known.state;
+  // Messages deleted since then must not come back in the summary.
+  const replace = (session) =>
+    session.state.revision === revision ? compress(session, options, letGo, text) : undefined;
+  const compressed = await store.change(key, undefined, replace);
+  if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
+  return compressed ?? none;
 }
 
 /** Checks the summariser that a host passed to a method. Returns undefined for none. */
@@ -230,6 +261,8 @@ function serviceOf(method, given) {
   if (given == null || service.accepts(given)) return given ?? undefined;
   throw new TypeError(`${method}: aiService must be ${service.allowed}`);
 }
+
+const newState = (id) => ({ id, revision: newId() });
 
 function promptOf(systemPrompt) {
   if (typeof systemPrompt !== "string")

@@ -13,6 +13,11 @@ const ID_UNITS = 128;
 const KEY_UNITS = 200;
 const HASHED = "sha256:";
 
+const list = { allowed: "an array", accepts: Array.isArray };
+const object = { allowed: "an object", accepts: (value) => typeof value === "object" };
+/** Fields that only some messages have. They are copied as JSON. */
+const COPIED = { blocks: list, toolCalls: list, original: object, agentFields: object };
+
 /** Returns the key of a session in a database: its id, or a hash of an id that a database cannot hold or index. */
 function keyOf(sessionId) {
   if (typeof sessionId !== "string")
@@ -44,10 +49,11 @@ function checkedFields(message) {
     );
   const { isError, original, agentFields } = message;
   const blocks = isText ? message.blocks : content;
-  const copy = { role, content: isText ? content : plainText(content) };
-  if (!addsNothing(blocks)) copyJson(copy, { blocks }, "an array", Array.isArray);
-  copyJson(copy, { toolCalls }, "an array", Array.isArray);
-  copyJson(copy, { original, agentFields }, "an object", (value) => typeof value === "object");
+  const copy = {
+    role,
+    content: isText ? content : plainText(content),
+    ...copiesOf({ blocks: addsNothing(blocks) ? undefined : blocks, toolCalls, original, agentFields }),
+  };
   if (toolCallId != null) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
   return copy;
@@ -55,6 +61,12 @@ function checkedFields(message) {
 
 /** True for blocks whose text is all in the content. */
 const addsNothing = (blocks) => Array.isArray(blocks) && blocks.every((block) => block?.type === "text");
+
+/** Returns copies of the fields that a message has. */
+function copiesOf(fields) {
+  const given = Object.entries(fields).filter(([, value]) => value != null);
+  return Object.fromEntries(given.map(([name, value]) => [name, jsonCopy(name, value)]));
+}
 
 function idOf(id) {
   if (id == null) return newId();
@@ -74,16 +86,13 @@ function isBlock(block) {
   return type === "image" && typeof data === "string" && typeof mimeType === "string";
 }
 
-/** Copies fields through JSON. Skips those that a message does not have. */
-function copyJson(copy, fields, allowed, accepts) {
-  for (const [name, value] of Object.entries(fields)) {
-    if (value == null) continue;
-    if (!accepts(value)) throw new TypeError(`message.${name} must be ${allowed}`);
-    try {
-      copy[name] = parsed(written(value));
-    } catch {
-      throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
-    }
+function jsonCopy(name, value) {
+  const { allowed, accepts } = COPIED[name];
+  if (!accepts(value)) throw new TypeError(`message.${name} must be ${allowed}`);
+  try {
+    return parsed(written(value));
+  } catch {
+    throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
   }
 }
 

@@ -6,8 +6,11 @@ const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
 const { DatabaseError, handleError } = require("./database_errors.js");
 
-/** Longest pause between two tries, ms. A random part is taken off, so that transactions in conflict part. */
-const PAUSE_MS = 250;
+/** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** Conflicts with other transactions. The next try can succeed. */
+const CONFLICTS = ["40001", "40P01", "23505"];
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
@@ -19,10 +22,13 @@ const KINDS = [
   [/^3[DF]000/, "CANNOT_OPEN"],
   [/^25006/, "READ_ONLY"],
   [/^53/, "FULL"],
+  [/^(?:57014|25P03)/, "TIMEOUT"],
   [/^(?:40|55P03|23505)/, "BUSY"],
   [/^42501/, "PERMISSION"],
   [/^42P01/, "NO_TABLE"],
   [/^(?:42|23)/, "FOREIGN"],
+  [/^(?:58|XX)/, "DISK"],
+  [/^(?:22|54)/, "VALUE"],
 ];
 /** Messages of the driver, which have no code. */
 const WORDS = [
@@ -88,31 +94,33 @@ class PostgresPool {
     if (!has(client, "query", "release")) throw this.#otherKind();
     // Without a listener, a connection that breaks between two statements ends the process.
     client.on?.("error", ignore);
-    // After a failure the pool closes the connection, and the server rolls back.
-    let hasFailed = true;
+    let isBroken = false;
     try {
-      const result = await work(async (sql, values) => {
+      return await work(async (sql, values) => {
         const numbered = sql.split("?").reduce((text, part, number) => `${text}$${number}${part}`);
         return (await client.query(numbered, values)).rows;
       });
-      hasFailed = false;
-      return result;
+    } catch (error) {
+      isBroken = !isAnswer(error);
+      if (!isBroken) isBroken = await client.query("ROLLBACK").then(ignore, () => true);
+      throw error;
     } finally {
       client.removeListener?.("error", ignore);
-      client.release(hasFailed);
+      client.release(isBroken);
     }
   }
 
   /** Repeats `work` while the server is away or transactions conflict, for `retryMs` at most. */
   async #patiently(work) {
     const deadline = performance.now() + this.#retryMs;
-    for (;;) {
+    for (let attempt = 0; ; attempt += 1) {
       try {
         return await work();
       } catch (error) {
         const shown = coded(error);
-        const canPass = isAway(shown) || shown.code === "ERR_DATABASE_BUSY";
-        const wait = PAUSE_MS * Math.random();
+        const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
+        const wait = longest * (1 - Math.random() / 2);
+        const canPass = CONFLICTS.includes(error?.code) || isAway(shown);
         if (!canPass || performance.now() + wait > deadline) throw shown;
         await pause(wait);
       }

@@ -35,6 +35,8 @@ const OPTIONS = {
 const MEMORY_RATIO = 0.25;
 /** Largest share of the room for kept messages and the question. */
 const KEPT_RATIO = 0.5;
+/** Smallest room beside the overhead, as a share of the window. */
+const MIN_ROOM_RATIO = 0.1;
 
 class RollingMemory {
   #options;
@@ -44,13 +46,17 @@ class RollingMemory {
   #history = [];
   /** The messages of the last roll-over, and the new conversation. */
   #last;
+  /** Number of resets. A roll-over that began before a reset is dropped. */
+  #resets = 0;
   /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
   #turn = Promise.resolve();
 
   constructor(options) {
     this.#options = checkOptions("RollingMemory", options, OPTIONS);
-    if (this.#options.contextWindow === undefined)
-      throw new TypeError("RollingMemory: option contextWindow is missing");
+    if (this.#options.contextWindow === undefined) {
+      const { allowed } = OPTIONS.contextWindow[1];
+      throw new TypeError(`RollingMemory: option contextWindow is missing; it must be ${allowed}`);
+    }
     this.#reporter = new Reporter(this.#options.onEvent, "RollingMemory");
     this.#remember(this.#options.history.map(({ q, a }) => ({ q, a })));
   }
@@ -79,6 +85,7 @@ class RollingMemory {
 
   /** Forgets everything. */
   reset() {
+    this.#resets += 1;
     this.#history = [];
     this.#last = undefined;
     this.#beside = 0;
@@ -163,21 +170,23 @@ class RollingMemory {
 
   /** Returns the tokens of the window without the overhead. */
   #room() {
-    return this.#window() - this.#overhead();
+    const window = this.#window();
+    return Math.max(window * MIN_ROOM_RATIO, window - this.#overhead());
   }
 
-  /** Returns the new conversation; undefined if there is nothing to summarise, or the host aborted or changed the memory. */
+  /** Returns the new conversation; undefined if there is nothing to summarise or the host aborted. */
   async #roll(messages, question, signal) {
+    const resets = this.#resets;
     const split = await this.#splitToFit(withoutQuestion(messages, question), question);
     const { system, tail, rounds } = split;
-    const known = this.#history;
+    const hadHistory = this.#history.length > 0;
     const pairs = await this.#summarise(rounds, signal);
-    if (signal?.aborted || this.#history !== known) return undefined;
+    if (signal?.aborted || this.#resets !== resets) return undefined;
     this.#remember(pairs);
     const summarizedCount = split.conversation.length - tail.length;
     const tell = (type, details) =>
       this.#reporter.emit({ type, summary: JSON.stringify(this.#history), summarizedCount, ...details });
-    if (summarizedCount > 0) tell("context_summarized", known.length > 0 && { hasHistorySummary: true });
+    if (summarizedCount > 0) tell("context_summarized", hadHistory && { hasHistorySummary: true });
     const others = withQuestion([...system, ...tail], question);
     const before = this.#history;
     const isOverflow = await this.#fitMemory(await countTokensAsync(others));
@@ -186,8 +195,9 @@ class RollingMemory {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(isOverflow && { isOverflow }),
     });
-    const memory = this.#history.length === 0 ? [] : [userMessage(memoryText(this.#history))];
-    return withQuestion([...system, ...memory, ...tail.map(withoutReport)], question);
+    const kept = tail.map(withoutReport);
+    if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
+    return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
@@ -234,6 +244,7 @@ class RollingMemory {
   /** Clips pairs; takes keywords if even clipped text is too long. */
   async #shortForm(pairs) {
     const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
+    if (newest.length === 0) return newest;
     const forms = clippedPairs(newest);
     for (const clipped of forms) {
       if (await this.#fits(clipped)) return clipped;
@@ -298,8 +309,15 @@ function asks(message, question) {
 
 /** True for the same message or a copy: hosts that store transcripts pass copies. */
 function isSameMessage(some, other) {
-  if (some?.role !== other?.role || some?.timestamp !== other?.timestamp) return false;
-  return plainText(some?.content) === plainText(other?.content);
+  if (some === other) return true;
+  const isAlike = some?.role === other?.role && some?.timestamp === other?.timestamp;
+  return isAlike && some?.timestamp !== undefined && plainText(some.content) === plainText(other.content);
+}
+
+/** Drops the messages before the first user message: a conversation begins with the user. */
+function fromFirstUser(messages) {
+  const start = messages.findIndex((message) => message.role === "user");
+  return start < 0 ? [] : messages.slice(start);
 }
 
 function conversationOf({ q, a }) {

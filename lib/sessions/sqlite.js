@@ -4,19 +4,24 @@
 
 const { DatabaseError, handleError } = require("./database_errors.js");
 
-/** Parts of the messages of SQLite (sqlite3_errstr) and of its two packages. The first match counts. */
+/** SQLite's primary result codes (sqlite.org/rescode.html): the number in node:sqlite, the name in better-sqlite3. */
+const KINDS = [
+  [5, "BUSY", "BUSY"],
+  [6, "LOCKED", "BUSY"],
+  [8, "READONLY", "READ_ONLY"],
+  [10, "IOERR", "DISK"],
+  [11, "CORRUPT", "CORRUPT"],
+  [13, "FULL", "FULL"],
+  [14, "CANTOPEN", "CANNOT_OPEN"],
+  [19, "CONSTRAINT", "FOREIGN"],
+  [26, "NOTADB", "CORRUPT"],
+];
+/** Messages of errors without a result code of their own. */
 const WORDS = [
   [/(?:connection|database) is not open|has been finalized/, "CLOSED"],
-  [/is locked|busy executing/, "BUSY"],
-  [/readonly database/, "READ_ONLY"],
-  [/image is malformed|is not a database/, "CORRUPT"],
-  [/unable to open/, "CANNOT_OPEN"],
-  [/is full/, "FULL"],
+  [/busy executing/, "BUSY"],
   [/no such table/, "NO_TABLE"],
-  [
-    /constraint failed|no such column|has no column|no column named|ON CONFLICT|is not a table|cannot (?:modify|store)/,
-    "FOREIGN",
-  ],
+  [/no such column|has no column|no column named|ON CONFLICT|is not a table|cannot modify/, "FOREIGN"],
 ];
 
 class SqliteHandle {
@@ -81,9 +86,11 @@ class SqliteHandle {
 /** Turns an error of the database into a `DatabaseError`. Returns any other error as it is. */
 function coded(error) {
   const text = String(error?.message);
-  const [, kind] = WORDS.find(([words]) => words.test(text)) ?? [];
-  const isSqlite = error?.errcode !== undefined || String(error?.code).startsWith("SQLITE_");
-  return kind === undefined && !isSqlite ? error : new DatabaseError(kind ?? "", text, error);
+  const name = /^SQLITE_([A-Z]+)/.exec(error?.code)?.[1];
+  const [, said] = WORDS.find(([words]) => words.test(text)) ?? [];
+  if (said === undefined && name === undefined && error?.errcode === undefined) return error;
+  const known = KINDS.find(([number, word]) => word === name || number === (error.errcode & 0xff));
+  return new DatabaseError(said ?? known?.[2] ?? "", text, error);
 }
 
 module.exports = { SqliteHandle };

@@ -1,7 +1,8 @@
-// The tables of sessions: their statements for SQLite and Postgres, the same statements over Maps, and the changes of a session as
-// generators of statements, `[name, ...values]`. A generator resumes with the rows.
+// The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The methods of the
+// SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
 "use strict";
 
+const { written } = require("../shapes/text.js");
 const { DatabaseError } = require("./database_errors.js");
 const { ROLES, parsed } = require("./message.js");
 
@@ -27,83 +28,54 @@ const SQL = {
   find: `SELECT ${SESSION} FROM strata_sessions WHERE session_id = ?`,
   list: `SELECT ${SESSION}, (SELECT CAST(COUNT(*) AS INTEGER) FROM strata_messages m
     WHERE m.session_id = s.session_id AND position >= 0) AS messages FROM strata_sessions s ORDER BY created_at, session_id`,
-  rows: `SELECT position, id, body ${FROM_MESSAGES} AND position >= ?`,
+  messages: `SELECT position, id, body ${FROM_MESSAGES} AND position >= 0`,
+  all: `SELECT position, id, body ${FROM_MESSAGES}`,
   size: `SELECT CAST(COUNT(*) AS INTEGER) AS messages, COALESCE(MAX(position), 0) AS last,
-    EXISTS (SELECT 1 ${FROM_MESSAGES} AND id = ?) AS known ${FROM_MESSAGES} AND position >= 0`,
+    (SELECT COALESCE(MIN(position), 0) ${FROM_MESSAGES}) AS first, EXISTS (SELECT 1 ${FROM_MESSAGES} AND id = ?) AS known
+    ${FROM_MESSAGES} AND position >= 0`,
   put: `INSERT INTO strata_messages (session_id, position, id, body) VALUES (?, ?, ?, ?)
     ON CONFLICT (session_id, position) DO UPDATE SET id = excluded.id, body = excluded.body`,
-  remove: `DELETE ${FROM_MESSAGES} AND position = ?`,
+  remove: `DELETE ${FROM_MESSAGES} AND id = ?`,
   clear: "DELETE FROM strata_sessions WHERE session_id = ?",
   clearMessages: `DELETE ${FROM_MESSAGES}`,
 };
 
-/** Position of the system prompt. */
-const PROMPT = 0;
-/** Smallest position in Postgres. A message that a compression replaced leaves a note at its negated position. */
-const LEAST = -(2 ** 31);
-
-/** Returns the same statements over Maps, by name. Their rows hold objects where a database holds JSON. */
-function memoryTables() {
-  /** Sessions by key, with their messages and notes by position, and the ids of both. */
-  const sessions = new Map();
-  const part = ({ messages, notes }, position) => (position < 0 ? notes : messages);
-  const tables = {
-    open(key, state, createdAt, updatedAt) {
-      const row = { session_id: key, state, created_at: createdAt, last: PROMPT };
-      if (!sessions.has(key))
-        sessions.set(key, { ...row, messages: new Map(), notes: new Map(), ids: new Set() });
-      return tables.touch(updatedAt, key);
-    },
-    touch(updatedAt, key) {
-      const found = tables.find(key);
-      for (const session of found) session.updated_at = updatedAt;
-      return found;
-    },
-    save: (state, key) => Object.assign(sessions.get(key), { state }),
-    find: (key) => (sessions.has(key) ? [sessions.get(key)] : []),
-    list: () => Array.from(sessions.values(), (session) => ({ ...session, messages: session.messages.size })),
-    rows(key, least) {
-      const { messages, notes } = sessions.get(key);
-      return [...messages.values(), ...(least < 0 ? notes.values() : [])];
-    },
-    size(key, id) {
-      const { messages, ids, last } = sessions.get(key);
-      return [{ messages: messages.size, last, known: ids.has(id) }];
-    },
-    put(key, position, id, body) {
-      tables.remove(key, position);
-      const session = sessions.get(key);
-      part(session, position).set(position, { position, id, body });
-      session.ids.add(id);
-      session.last = Math.max(session.last, position);
-    },
-    remove(key, position) {
-      const session = sessions.get(key);
-      const rows = part(session, position);
-      session.ids.delete(rows.get(position)?.id);
-      rows.delete(position);
-    },
-    clear: (key) => sessions.delete(key),
-    clearMessages: () => {},
-  };
-  return tables;
-}
-
 const now = () => new Date().toISOString();
 
-/** Returns the change that sets the system prompt. A change is `{ state, remove, put, result }`: rows to remove, rows to put. */
-const promptChange = (message) => ({ put: [{ position: PROMPT, id: message.id, message }] });
+/** Position of the system prompt. */
+const PROMPT = 0;
+
+/**
+ * Returns a session: its state, the rows `{ position, id, message }` of its messages and those of its notes, oldest first. The
+ * system prompt has position 0. A message that a compression replaced leaves a note at its negated position.
+ */
+function sessionOf({ state, createdAt, updatedAt }, unordered) {
+  const all = unordered.sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
+  const rows = all.filter(({ position }) => position >= 0);
+  const notes = all.filter(({ position }) => position < 0);
+  return { state, createdAt, updatedAt, rows, notes, messages: rows.map(({ message }) => message) };
+}
+
+/** Returns the change that replaces the system prompt. A change is `{ state, remove, put, result }`, all optional: ids and rows. */
+function promptChange({ rows: [first] }, message) {
+  const remove = first?.position === PROMPT ? [first.id] : [];
+  return { remove, put: [{ position: PROMPT, id: message.id, message }] };
+}
+
+/** Returns the position of a new message: a system message that opens a session is its prompt. */
+const positionOf = ({ role }, messages, last) => (role === "system" && messages === 0 ? PROMPT : last + 1);
 
 /** Checks the version and the columns of the tables. Reads no session. A user without the right to write checks reads only. */
 function* checkTables(onlyReads = false) {
-  const [row] = yield ["SELECT version FROM strata_meta"];
-  if (row?.version !== VERSION) throw new DatabaseError("VERSION", `${row?.version}, not ${VERSION}`);
+  const [row] = yield ["SELECT version FROM strata_meta", []];
+  if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
+  if (row.version !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
   const statements = Object.values(SQL).filter((sql) => !onlyReads || sql.startsWith("SELECT"));
-  for (const sql of statements) yield [`EXPLAIN ${sql}`, ...(sql.match(/\?/g)?.fill(null) ?? [])];
+  for (const sql of statements) yield [`EXPLAIN ${sql}`, sql.match(/\?/g)?.fill(null) ?? []];
 }
 
 function* makeTables() {
-  for (const sql of TABLES) yield [sql];
+  for (const sql of TABLES) yield [sql, []];
   yield* checkTables();
 }
 
@@ -111,35 +83,36 @@ const isState = ({ id }) => typeof id === "string";
 const isMessage = ({ role, content }) => ROLES.has(role) && typeof content === "string";
 const isNote = ({ role, toolCalls }) => ROLES.has(role) && Array.isArray(toolCalls);
 
-class Store {
-  #reporter;
+class SqlStore {
+  #lost;
 
-  constructor(reporter) {
-    this.#reporter = reporter;
+  /** `lost({ key, id, error })` reports an unreadable row. */
+  constructor(lost) {
+    this.#lost = lost;
   }
 
   /** Returns the session with its messages; undefined if there is none. */
   *find(key) {
-    return yield* this.#session(yield ["find", key]);
+    return yield* this.#session(yield [SQL.find, [key]]);
   }
 
   *list() {
-    const rows = yield ["list"];
+    const rows = yield [SQL.list, []];
     return rows.map((row) => ({ ...this.#fields(row), messages: row.messages }));
   }
 
   /**
-   * Adds a message unless its id is known. Creates a missing session with `state`. If the session then has more than `max`
-   * messages, stores the change that `change(session)` returns, and returns its result.
+   * Adds a message; creates the session with `state` if it is missing. If the session then has more than `max` messages, it
+   * returns `change(session)`; without a `change`, `{ isOver: true }`.
    */
   *add(key, state, message, max, change) {
-    yield ["open", key, state, now(), now()];
-    const [{ messages, last, known }] = yield ["size", key, message.id, key];
+    yield [SQL.open, [key, written(state), now(), now()]];
+    const [{ messages, last, first, known }] = yield [SQL.size, [key, key, message.id, key]];
     if (known) return undefined;
-    // A system message that opens a session is its prompt.
-    const position = message.role === "system" && messages === 0 ? PROMPT : last + 1;
-    yield ["put", key, position, message.id, message];
-    return messages < max ? undefined : yield* this.change(key, undefined, change);
+    const position = positionOf(message, messages, Math.max(last, -first));
+    yield this.#put(key, { position, id: message.id, message });
+    if (messages < max) return undefined;
+    return change === undefined ? { isOver: true } : yield* this.change(key, undefined, change);
   }
 
   /**
@@ -147,56 +120,107 @@ class Store {
    * state it returns undefined.
    */
   *change(key, given, change, withNotes = false) {
-    const rows = yield given === undefined ? ["touch", now(), key] : ["open", key, given, now(), now()];
+    const rows = yield given === undefined
+      ? [SQL.touch, [now(), key]]
+      : [SQL.open, [key, written(given), now(), now()]];
     const session = yield* this.#session(rows, withNotes);
     if (session === undefined) return undefined;
     const { state, remove = [], put = [], result } = change(session) ?? {};
-    for (const { position } of remove) yield ["remove", key, position];
-    for (const { position, id, message } of put) yield ["put", key, position, id, message];
-    if (state !== undefined) yield ["save", state, key];
+    for (const id of remove) yield [SQL.remove, [key, id]];
+    for (const row of put) yield this.#put(key, row);
+    if (state !== undefined) yield [SQL.save, [written(state), key]];
     return result;
   }
 
   *clear(key) {
-    yield ["clear", key];
-    yield ["clearMessages", key];
+    yield [SQL.clear, [key]];
+    yield [SQL.clearMessages, [key]];
   }
 
-  /** Returns a session: its state, the rows `{ position, id, message }` of its messages and of its notes, oldest first. */
+  #put(key, { position, id, message }) {
+    return [SQL.put, [key, position, id, written(message)]];
+  }
+
   *#session([row], withNotes = false) {
     if (row === undefined) return undefined;
     const key = row.session_id;
-    const fields = this.#fields(row);
-    const stored = yield ["rows", key, withNotes ? LEAST : PROMPT];
-    const readable = stored.flatMap(({ position, id, body }) => {
+    const rows = yield [withNotes ? SQL.all : SQL.messages, [key]];
+    const readable = rows.flatMap(({ position, id, body }) => {
       const message = this.#value(key, id, body, position < 0 ? isNote : isMessage);
       return message === undefined ? [] : [{ position, id, message }];
     });
-    readable.sort((a, b) => Math.abs(a.position) - Math.abs(b.position));
-    const rows = readable.filter(({ position }) => position >= 0);
-    const notes = readable.filter(({ position }) => position < 0);
-    return { ...fields, rows, notes, messages: rows.map(({ message }) => message) };
+    return sessionOf(this.#fields(row), readable);
   }
 
   #fields({ session_id: key, state, created_at: createdAt, updated_at: updatedAt }) {
     return { state: this.#value(key, undefined, state, isState) ?? { id: key }, createdAt, updatedAt };
   }
 
-  /** Parses a row's JSON. Returns undefined for a value that `isReadable` refuses, and reports it once. */
-  #value(key, id, stored, isReadable) {
+  /** Parses a row's JSON. Reports a value that `isReadable` refuses. */
+  #value(key, id, text, isReadable) {
     try {
-      const value = typeof stored === "string" ? parsed(stored) : stored;
+      const value = parsed(text);
       if (isReadable(value)) return value;
       throw new TypeError("it has another shape");
-    } catch (cause) {
-      const what = id === undefined ? "the state of a session" : "a message";
-      const details = { sessionId: key, ...(id !== undefined && { messageId: id }), cause };
-      const event = { type: "rowUnreadable", code: "ERR_DATABASE_ROW", ...details };
-      if (this.#reporter.isFirst(JSON.stringify([key, id])))
-        this.#reporter.warn({ ...event, message: `${what} cannot be read and is left out` });
+    } catch (error) {
+      this.#lost({ key, id, error });
       return undefined;
     }
   }
 }
 
-module.exports = { SQL, Store, checkTables, makeTables, memoryTables, promptChange };
+class MemoryStore {
+  /** Sessions by key, with their rows by id, the rows of their notes by id, and the largest position in use. */
+  #sessions = new Map();
+
+  find(key) {
+    const session = this.#sessions.get(key);
+    return session && sessionOf(session, [...session.rows.values()]);
+  }
+
+  list() {
+    return Array.from(this.#sessions.values(), (session) => ({ ...session, messages: session.rows.size }));
+  }
+
+  add(key, state, message, max, change) {
+    const session = this.#open(key, state);
+    const { rows, notes, last } = session;
+    if (rows.has(message.id) || notes.has(message.id)) return undefined;
+    const position = positionOf(message, rows.size, last);
+    this.#write(session, { put: [{ position, id: message.id, message }] });
+    if (rows.size <= max) return undefined;
+    return change === undefined ? { isOver: true } : this.change(key, undefined, change);
+  }
+
+  change(key, state, change, withNotes = false) {
+    const session = this.#open(key, state);
+    if (session === undefined) return undefined;
+    const rows = [...session.rows.values(), ...(withNotes ? session.notes.values() : [])];
+    return this.#write(session, change(sessionOf(session, rows)) ?? {});
+  }
+
+  clear(key) {
+    this.#sessions.delete(key);
+  }
+
+  #open(key, state) {
+    if (state !== undefined && !this.#sessions.has(key))
+      this.#sessions.set(key, { state, createdAt: now(), rows: new Map(), notes: new Map(), last: PROMPT });
+    const session = this.#sessions.get(key);
+    if (session !== undefined) session.updatedAt = now();
+    return session;
+  }
+
+  #write(session, { state = session.state, remove = [], put = [], result }) {
+    const { rows, notes } = session;
+    session.state = state;
+    for (const id of remove) rows.delete(id) || notes.delete(id);
+    for (const row of put) {
+      (row.position < 0 ? notes : rows).set(row.id, row);
+      session.last = Math.max(session.last, Math.abs(row.position));
+    }
+    return result;
+  }
+}
+
+module.exports = { MemoryStore, SqlStore, checkTables, makeTables, promptChange, sessionOf };

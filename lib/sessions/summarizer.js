@@ -62,16 +62,18 @@ ${taggable(record)}
  * shows the newest. `render(shown, leftOut, clip)` writes a prompt.
  */
 async function fitting(items, maxTokens, render) {
-  const isShort = async (prompt) =>
-    prompt.length <= maxTokens * MAX_CHARS_PER_TOKEN && (await countTokensAsync(prompt)) <= maxTokens;
-  let shown = items;
-  let chars = maxTokens * CHARS_PER_TOKEN;
-  for (;;) {
-    const prompt = render(shown, items.length - shown.length, (text) => clipMiddle(text, chars));
-    if (shown.length === 0 || (await isShort(prompt))) return prompt;
-    if (chars >= 2 * MIN_TEXT_CHARS) chars = Math.floor(chars / 2);
-    else shown = shown.slice(Math.ceil(shown.length / 2));
+  const prompts = function* () {
+    for (let chars = maxTokens * CHARS_PER_TOKEN; chars >= MIN_TEXT_CHARS; chars = Math.floor(chars / 2))
+      yield render(items, 0, (text) => clipMiddle(text, chars));
+    const clip = (text) => clipMiddle(text, MIN_TEXT_CHARS);
+    for (let shown = items.length >> 1; shown >= 1; shown >>= 1)
+      yield render(items.slice(-shown), items.length - shown, clip);
+  };
+  for (const prompt of prompts()) {
+    if (prompt.length > maxTokens * MAX_CHARS_PER_TOKEN) continue;
+    if ((await countTokensAsync(prompt)) <= maxTokens) return prompt;
   }
+  return render([], items.length, String);
 }
 
 /** Cuts a text to `max` UTF-16 units: the first seven tenths, an ellipsis, the end. */
