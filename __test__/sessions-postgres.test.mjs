@@ -7,7 +7,6 @@ import { after, describe, test } from "node:test";
 import pg from "pg";
 import sessions from "pi-strata/sessions";
 import { breakingProxy } from "./support/breaking-proxy.mjs";
-import { fieldsOf } from "./support/fields.mjs";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
 const { createSharedContextManager } = sessions;
@@ -98,16 +97,12 @@ describe("a shared manager", {
       assert.ok(!(await stored()).includes("41z11"));
       await mine.clearContext("c");
       assert.equal(await stored(), "[[],[]]");
-      await mine.getOrCreateContext("c", "You are B.");
-      await mine.addMessage("c", user("hello"));
-      assert.deepEqual(await contents(yours, "c"), ["You are B.", "hello"]);
     });
   });
 
-  test("keeps odd ids and texts, and costs no session for a row that cannot be read", async () => {
+  test("keeps odd ids and texts", async () => {
     const ids = ["x".repeat(1e5), "a\0b", "\ud800", "", "__proto__", "数".repeat(3000)];
-    const events = [];
-    await withManagers(2, { onEvent: (event) => events.push(event) }, async ([writer, reader], [pool]) => {
+    await withManagers(2, {}, async ([writer, reader]) => {
       for (const id of ids) {
         await writer.getOrCreateContext(id, "You are \0 and \ud800.");
         await writer.addMessage(id, user(`said \0 \udc00 in ${id.length}`));
@@ -120,11 +115,6 @@ describe("a shared manager", {
         new Set((await reader.listSessions()).map(({ sessionId }) => sessionId)),
         new Set(ids),
       );
-      await pool.query(
-        "UPDATE strata_messages SET body = '{' WHERE session_id = '__proto__' AND position > 0",
-      );
-      assert.deepEqual(await contents(reader, "__proto__"), ["You are \0 and \ud800."]);
-      assert.deepEqual(fieldsOf(events, "type", "sessionId"), [["rowUnreadable", "__proto__"]]);
     });
   });
 

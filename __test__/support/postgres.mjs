@@ -1,12 +1,11 @@
-// A real Postgres server of one's own, from the package that carries its binaries or else from the system's: in a
-// folder that goes with it, on a free port, never as root.
+// A real Postgres server of one's own, from the package that carries its binaries: in a folder that goes with it, on a free
+// port, never as root.
 import { spawn, spawnSync } from "node:child_process";
 import {
   chownSync,
   cpSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -20,7 +19,6 @@ import { freePort } from "./free-port.mjs";
 
 /** The user nobody of Linux: Postgres refuses to run as root. */
 const NOBODY = 65534;
-const SYSTEM = "/usr/lib/postgresql";
 const require = createRequire(import.meta.url);
 
 /** Shows up in no error, event or log. */
@@ -45,21 +43,12 @@ function packaged() {
   }
 }
 
-function installed() {
-  if (!existsSync(SYSTEM)) return undefined;
-  const [newest] = readdirSync(SYSTEM).sort((a, b) => Number(b) - Number(a));
-  return newest && join(SYSTEM, newest);
-}
-
-const runs = (folder) =>
-  folder !== undefined && spawnSync(join(folder, "bin", "postgres"), ["--version"], asNobody).status === 0;
+const runs = (folder) => spawnSync(join(folder, "bin", "postgres"), ["--version"], asNobody).status === 0;
 
 /** Where the binaries are; a copy of them where nobody may not read them. */
 function binaries(data) {
-  const [own, system] = [packaged(), installed()];
-  if (runs(own)) return own;
-  if (runs(system)) return system;
-  if (own === undefined) return undefined;
+  const own = packaged();
+  if (own === undefined || runs(own)) return own;
   const copy = join(data, "native");
   cpSync(own, copy, { recursive: true, verbatimSymlinks: true });
   return runs(copy) ? copy : undefined;
