@@ -1,5 +1,5 @@
-// What the hook holds on to: the facts of a message are freed with it, caches keep to their bounds, and calls leave
-// nothing behind.
+// What the hook holds on to: the facts of a message are freed with it, and calls leave nothing behind. The bound of the cache of
+// contents is tested in src/node/content_cache.rs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -50,32 +50,6 @@ test("calls without a pause, of ever new content, hold no more outside the colle
     console.log(JSON.stringify({ growth: (peak - before) / 1048576 }));`);
   t.diagnostic(`growth of the peak ${growth.toFixed(1)} MB`);
   assert.ok(growth <= 96, `${growth} MB`);
-});
-
-test("the facts of a message are freed with it, slots are used again, the content cache is bounded", (t) => {
-  // Every message is new content with a 1.5 KB summary to remember: 50 000 of them would be 150 MB of facts. The
-  // allocator itself keeps up to 25 MB more before it levels off.
-  const { growth } = run(`
-    import { createTransformContext } from "./index.js";
-    import { settle } from "./__test__/support/memory.mjs";
-    const hook = createTransformContext({ keepRecentToolResults: 0 });
-    const result = (i) => ({ role: "toolResult", toolCallId: "a" + i, toolName: "read",
-      content: [{ type: "text", text: (i + " line of its own 0123456789\\n").repeat(4) + "x".repeat(480) + i + "\\ny\\nz\\n" + i }] });
-    const call = (i) => ({ role: "assistant", content: [{ type: "toolCall", id: "a" + i, name: "read", arguments: {} }] });
-    let made = 0;
-    const round = async () => {
-      const messages = [{ role: "user", content: "go" }];
-      for (let i = 0; i < 500; i += 1, made += 1) messages.push(call(made), result(made));
-      await hook(messages);
-      await settle();
-    };
-    for (let i = 0; i < 30; i += 1) await round();
-    const before = process.memoryUsage.rss();
-    for (let i = 0; i < 100; i += 1) await round();
-    await settle();
-    console.log(JSON.stringify({ growth: (process.memoryUsage.rss() - before) / 1048576 }));`);
-  t.diagnostic(`growth ${growth.toFixed(1)} MB`);
-  assert.ok(growth <= 48, `${growth} MB`);
 });
 
 test("a list is freed with its host, though another agent's is not", () => {

@@ -1,8 +1,6 @@
-// The package in processes and threads beside the main one, as an Electron app uses them: real worker threads, and a
-// child with an event loop of its own that is spoken to by messages, as a utilityProcess is. Electron is not started.
+// The package in threads beside the main one, as an Electron app uses them: each answers as the main thread does.
 
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,23 +17,20 @@ const folder = temporaryFolder("workers");
 const OPTIONS = { schedule: "everyCall", contextWindow: 20_000 };
 const messages = sessionWithTools(40);
 
-/** One program for both: `port` is what it is spoken to by, `utilityProcess` has the one of a worker. */
 const program = join(folder, "program.cjs");
 writeFileSync(
   program,
   `const strata = require(${JSON.stringify(ENTRY)});
 const { parentPort } = require("node:worker_threads");
-const answer = (value) => (parentPort ? parentPort.postMessage(value) : process.send(value));
 const hook = strata.createTransformContext(${JSON.stringify(OPTIONS)});
-const hear = async (messages) => answer({ sent: await hook(messages), tokens: strata.countTokens(messages), native: strata.status().native });
-if (parentPort) parentPort.on("message", hear);
-else process.on("message", hear);
+parentPort.on("message", async (messages) => parentPort.postMessage(
+  { sent: await hook(messages), tokens: strata.countTokens(messages), native: strata.status().native }));
 `,
 );
 
-async function assertAnswers(peer, say) {
-  const answered = once(peer, "message");
-  say(messages);
+async function assertAnswers(worker) {
+  const answered = once(worker, "message");
+  worker.postMessage(messages);
   const [{ sent, tokens, native }] = await answered;
   assert.equal(native, true);
   assert.equal(tokens, strata.countTokens(messages));
@@ -47,18 +42,9 @@ async function assertAnswers(peer, say) {
 test("workers, several at once, edit and count as the main thread does", async () => {
   const workers = Array.from({ length: 4 }, () => new Worker(program));
   try {
-    await Promise.all(workers.map((worker) => assertAnswers(worker, (list) => worker.postMessage(list))));
-    // And again: each keeps what it knows of the conversation to itself.
-    await Promise.all(workers.map((worker) => assertAnswers(worker, (list) => worker.postMessage(list))));
+    // Twice: each keeps what it knows of the conversation to itself.
+    for (let call = 0; call < 2; call += 1) await Promise.all(workers.map(assertAnswers));
   } finally {
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
-});
-
-test("a process of its own, spoken to by messages, does the same", async () => {
-  const child = fork(program, { serialization: "advanced" });
-  await assertAnswers(child, (list) => child.send(list));
-  const exited = once(child, "exit");
-  child.disconnect();
-  assert.deepEqual(await exited, [0, null]);
 });

@@ -36,14 +36,9 @@ export async function residentGrowth({ calls, warmUp }) {
 }
 
 /** Lets the collector run, and the callbacks that free native facts after it. */
-export async function settle() {
-  globalThis.gc();
-  await new Promise((resolve) => setImmediate(resolve));
-}
-
 async function resident() {
   for (let i = 0; i < 5; i += 1) {
-    await settle();
+    globalThis.gc();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return process.memoryUsage.rss();
