@@ -55,6 +55,7 @@ test("calls without a pause, of ever new content, hold no more outside the colle
 test("a list is freed with its host, though another agent's is not", () => {
   const { left } = run(`
     import { createTransformContext } from "./index.js";
+    import { collect } from "./__test__/support/memory.mjs";
     const hook = createTransformContext();
     const system = { role: "system", content: "You are one of many agents." };
     const listOf = (name) =>
@@ -69,10 +70,7 @@ test("a list is freed with its host, though another agent's is not", () => {
       return other.slice(1).map((message) => new WeakRef(message));
     };
     const weak = await takeTurns(listOf("other"));
-    for (let i = 0; i < 5; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      gc();
-    }
+    await collect();
     const left = weak.filter((of) => of.deref() !== undefined).length;
     console.log(JSON.stringify({ left, held: one.length }));`);
   assert.equal(left, 0);
@@ -81,6 +79,7 @@ test("a list is freed with its host, though another agent's is not", () => {
 test("of side calls with the end of a list the latest few are held", () => {
   const { alive } = run(`
     import { createTransformContext } from "./index.js";
+    import { collect } from "./__test__/support/memory.mjs";
     import { Conversation } from "./lib/hook/conversation.js";
     const { fork } = Conversation.prototype;
     const forks = [];
@@ -98,10 +97,7 @@ test("of side calls with the end of a list the latest few are held", () => {
       await hook(list.slice(-4));
       await hook([{ role: "user", content: "a title?", timestamp: turn }, ...list.slice(-3)]);
     }
-    for (let i = 0; i < 5; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      gc();
-    }
+    await collect();
     const alive = forks.filter((of) => of.deref() !== undefined).length;
     console.log(JSON.stringify({ alive, held: list.length }));`);
   // The first title is asked with a list that is no longer than its end: that reads as an edit of the first message.

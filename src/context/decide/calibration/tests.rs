@@ -160,18 +160,6 @@ fn a_report_that_leaves_less_than_nothing_bears_nothing_out() {
 }
 
 #[test]
-fn a_report_of_another_list_teaches_nothing() {
-    let mut calibration = on();
-    let mut call = |tokens: f64, counted: usize, is_stale: bool| {
-        let assistant = &answer("a", tokens, 0.0);
-        calibration.observe(0, assistant, both(counted), is_stale);
-        calibration.estimate()
-    };
-    assert_eq!(call(110_000.0, 300, true), Estimate::PLAIN);
-    close(call(40_000.0, 30_000, false).tokens(size(30_000)), 40_000.0, 1e-6);
-}
-
-#[test]
 fn a_late_report_of_another_list_teaches_nothing() {
     let usage = Usage { input: Some(110_000.0), ..Usage::default() };
     let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
