@@ -24,14 +24,9 @@ before(() => {
 const SCRIPT = path.join(ROOT, "__test__", "support", "fault-script.mjs");
 
 test(`${PANICS} injected panics, one at every step of every task`, (t) => {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--expose-gc", SCRIPT, String(PANICS)],
-    {
-      encoding: "utf8",
-      env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: FAULTY },
-    },
-  );
+  const env = { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: FAULTY };
+  const options = { encoding: "utf8", env };
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, String(PANICS)], options);
   assert.deepEqual([status, signal, stderr], [0, null, ""]);
   const { injected } = JSON.parse(stdout);
   t.diagnostic(`${injected} panics injected, 0 processes died`);

@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { countTokens } from "../index.js";
-import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 import { createExtension } from "../pi-extension/index.mjs";
 import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
@@ -104,16 +103,4 @@ test("a pause that the cache outlives ends no stretch of calls", async () => {
   };
   assert.equal(await letsCool(300), false, "each stretch was one call long");
   assert.equal(await letsCool(3_600), true, "all calls were one stretch");
-});
-
-test("a refresh for another model keeps nothing warm, and one without a time is none", async () => {
-  const at = Date.UTC(2026, 10, 1);
-  const pi = new FakePi(undefined, { model: MODEL });
-  pi.add({ role: "user", content: "hi", timestamp: at });
-  await pi.call({ role: "assistant", content: [{ type: "text", text: "hello" }], timestamp: at + 1 });
-  pi.warm(at + 270_000, 0.1, MODELS.gpt);
-  pi.warm(at + 280_000, 0.1);
-  const untimed = { provider: MODEL.provider, model: MODEL.id, timestamp: "soon" };
-  pi.entries.push({ type: "usage", kind: "cache_warm", ...untimed });
-  assert.deepEqual(cacheTimesOf(pi.entries), { warmedAt: [at + 280_000], coldAt: [] });
 });

@@ -221,7 +221,8 @@ test("times at which the cache was kept warm, and at which our extension cut, ar
   const cut = (id, parent, customType, cutAt) => entry("custom", id, parent, { customType, data: { cutAt } });
   const { times, length } = await read(
     ...[HEADER, a, answer("b", "a", "m"), warm("c", "b", "m"), warm("d", "c", "other")],
-    ...[cut("e", "d", "pi-strata", 77), cut("f", "e", "other", 99), said("g", "f", "2")],
+    { ...warm("u", "d", "m"), timestamp: "soon" },
+    ...[cut("e", "u", "pi-strata", 77), cut("f", "e", "other", 99), said("g", "f", "2")],
   );
   assert.deepEqual(times, { warmedAt: [Date.parse(TIME)], coldAt: [77] });
   assert.equal(length, 3, "they are links of the path");

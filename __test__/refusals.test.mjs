@@ -203,11 +203,6 @@ describe("the limit that a refusal names", () => {
     }
   }
 
-  test("is held for 300 calls", async () => {
-    const { refusals } = await played({ words: WORDS.OpenAI, limit: 65_536, calls: 300 });
-    assert.equal(refusals.length, 1);
-  });
-
   for (const [name, words] of Object.entries(WITH_OUTPUT)) {
     test(`${name}: the answer's share of it is kept free`, async () => {
       const output = 16_000;

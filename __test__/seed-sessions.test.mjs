@@ -521,19 +521,8 @@ for (const [place, options] of [
 
     test("any string is a session id, any text a message", () => {
       const { manager } = managerOf();
-      const ids = [
-        "",
-        "a'b\"c",
-        "../../etc/passwd",
-        "a\0b",
-        "\0",
-        "\ud800",
-        "\ud801",
-        "__proto__",
-        "x".repeat(1 << 20),
-        "会话",
-        "sha256:a",
-      ];
+      const ids = ["", "a'b\"c", "../../etc/passwd", "a\0b", "\0", "\ud800", "\ud801", "__proto__"];
+      ids.push("会话", "sha256:a", "x".repeat(1 << 20));
       for (const [n, id] of ids.entries()) {
         manager.setMetadata(id, { goal: `\0 \udfff ${n}` });
         manager.addMessage(id, user(`${n} \0 \ud800 ${id.slice(0, 9)}`));

@@ -167,11 +167,6 @@ describe("the packed package", () => {
     });
     assert.doesNotMatch(seen.count[1], /\.\./);
   });
-
-  test("carries no install script", () => {
-    const { scripts = {} } = JSON.parse(readFileSync(path.join(installed, "package.json"), "utf8"));
-    for (const name of ["preinstall", "install", "postinstall"]) assert.equal(scripts[name], undefined);
-  });
 });
 
 function assertUnavailable({ isInput, events, warnings, rejected, count, encode, valid, status }, expected) {

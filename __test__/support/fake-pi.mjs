@@ -226,14 +226,12 @@ export class FakePi {
       this.#cached.usedAt = at;
       this.warmings += 1;
       this.warmDollars += warmCost;
-      this.warm(at, warmCost);
+      const usage = { input: 0, output: 1, cacheRead: 1, cacheWrite: 0, cost: { total: warmCost } };
+      this.#append(
+        { type: "usage", kind: "cache_warm", provider: this.model.provider, model: this.model.id, usage },
+        at,
+      );
     }
-  }
-
-  /** The entry of a refresh. */
-  warm(at, total, { provider, id } = this.model) {
-    const usage = { input: 0, output: 1, cacheRead: 1, cacheWrite: 0, cost: { total } };
-    this.#append({ type: "usage", kind: "cache_warm", provider, model: id, usage }, at);
   }
 
   get dollars() {
