@@ -139,10 +139,6 @@ test("a session whose host prunes is taken at its usage, and that is said", () =
     /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
   );
   assert.deepEqual(documentOf(["replay", EXAMPLE]).oddCalls, []);
-  // Explain reads the usage of the requests that are played, as the replay does.
-  const sizeOf = (command) => documentOf([command, "--schedule", "everyCall", file]);
-  const { tokensAfter } = sizeOf("replay").calls.at(-1);
-  assert.ok(Math.abs(sizeOf("explain").tokensAfter / tokensAfter - 1) < 0.01);
 });
 
 test("explain goes by --price as the replay does", () => {

@@ -4,50 +4,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
-import { loadSession } from "../lib/cli/session.mjs";
 import { compacted } from "./support/live/compaction.mjs";
-import { Judge } from "./support/live/judge.mjs";
-import { Loop, play } from "./support/live/loop.mjs";
-import { Provider } from "./support/live/provider.mjs";
 import { commonRun } from "./support/live/same.mjs";
 import { sharedHook, talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
-import { RECORDING } from "./support/recording.mjs";
 
-const percent = (share) => `${(100 * share).toFixed(2)} %`;
-
-function assertClose({ call, estimate, prompt, error }, allowed, what = "") {
-  const told = `${what} call ${call}: estimated ${Math.round(estimate)} of ${prompt} sent, ${percent(error)}`;
-  assert.ok(Math.abs(error) <= allowed, told);
+function assertClose({ call, estimate, prompt, error }, allowed) {
+  assert.ok(Math.abs(error) <= allowed, `call ${call}: estimated ${Math.round(estimate)} of ${prompt} sent`);
 }
 
 /** A test under each schedule. */
 function both(name, run) {
   for (const schedule of ["everyCall", "sticky"]) test(`${schedule}: ${name}`, () => run({ schedule }));
 }
-
-/** Plays the recorded session through `loop`, and judges each call. */
-async function assertTrue(loop) {
-  const judge = new Judge(loop);
-  const verdicts = [];
-  for await (const record of play(await loadSession(RECORDING), loop)) verdicts.push(judge.look(record));
-  const errors = verdicts.filter(({ isTaught }) => isTaught).map(({ error }) => Math.abs(error));
-  errors.sort((a, b) => a - b);
-  const at = (share) => errors[Math.min(errors.length - 1, Math.floor(share * errors.length))];
-  assert.ok(at(0.95) <= 0.01 && at(1) <= 0.15, `95 % within ${percent(at(0.95))}, worst ${percent(at(1))}`);
-  const sum = (key) => verdicts.reduce((total, verdict) => total + Number(verdict[key]), 0);
-  assert.deepEqual([sum("isUnreported"), sum("changed"), sum("lost")], [0, 0, 0]);
-}
-
-both("a recorded session live in small windows, and where most is prompt and tools", async (options) => {
-  for (const [contextWindow, basePrompt] of [
-    [12_000, 2000],
-    [20_000, 2000],
-    [32_000, 20_000],
-    [64_000, 30_000],
-  ])
-    await assertTrue(new Loop(new Provider({ contextWindow, basePrompt }), options));
-});
 
 const cached = (tokens) => ({ input: 3, output: 50, cacheRead: tokens - 103, cacheWrite: 100 });
 const summed = (by) => by.summary(300, 9000);
@@ -65,24 +34,15 @@ test("after a compaction what the host kept stays, whatever the kept answers onc
   for (const record of records.slice(2)) assertClose(record, 0.005);
 });
 
-for (const [what, settings, more, tokens, options] of [
-  ["six large reads in one turn", { basePrompt: 30_000 }, {}, 21_300],
-  ...["everyCall", "sticky"].map((schedule) => [
-    `${schedule}: a paste that had to be cut`,
-    { contextWindow: 8000, basePrompt: 500, scale: 1 },
-    { opening: (by) => [by.user(20_000)] },
-    30,
-    { schedule },
-  ]),
-]) {
-  test(`${what}: what layer 4 cuts is in the account`, async () => {
-    for (const [at, record] of (await talk(settings, options, more).calls(9, tokens)).entries()) {
-      assert.ok(at === 0 || !record.isUnreported, `call ${at + 1} sends ${record.prompt} and says nothing`);
-      if (at >= 2) assertClose(record, 0.005);
-      assert.equal(record.changed, 0, `call ${at + 1} says "${record.reason}"`);
-    }
-  });
-}
+both("what layer 4 cuts of a large paste is in the account", async (options) => {
+  const settings = { contextWindow: 8000, basePrompt: 500, scale: 1 };
+  const { calls } = talk(settings, options, { opening: (by) => [by.user(20_000)] });
+  for (const [at, record] of (await calls(9, 30)).entries()) {
+    assert.ok(at === 0 || !record.isUnreported, `call ${at + 1} sends ${record.prompt} and says nothing`);
+    if (at >= 2) assertClose(record, 0.005);
+    assert.equal(record.changed, 0, `call ${at + 1} says "${record.reason}"`);
+  }
+});
 
 test("the reserve is at most a quarter of the window: no cliff at the default", async () => {
   for (const contextWindow of [4000, 8191, 8192, 8193, 9000, 12_000, 32_000]) {

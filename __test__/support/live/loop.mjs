@@ -2,7 +2,6 @@
 // reports. Judges nothing.
 
 import hook from "../../../lib/hook/hook.js";
-import { recordingOf } from "../recordings.mjs";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";
 
@@ -101,33 +100,9 @@ export class Loop {
   }
 }
 
-/**
- * Plays a recording, or a list of messages: what was said is said again, its usage is not looked at. Where the list was
- * changed when it was recorded, by a compaction or a branch, it is changed so again.
- */
-export async function* play(session, loop) {
-  const recording = recordingOf(session);
-  const said = new Map();
-  for (const [stretch, { opening, from, to }] of recording.stretches.entries()) {
-    if (stretch > 0)
-      loop.messages = opening.map((number) => said.get(number) ?? unheard(recording.message(number)));
-    for (let number = from; number < to; number += 1) {
-      const message = copyOf(recording, number, to);
-      if (message.role === "assistant" && loop.messages.length > 0) yield await loop.call(message);
-      else loop.messages.push(unheard(message));
-      said.set(number, loop.messages.at(-1));
-    }
-  }
-}
-
-/** A message as it stands in the live list although no call of the loop made it. */
-function unheard(message) {
-  return message.role === "assistant" ? { ...message, usage: NO_USAGE } : { ...message };
-}
-
-/** In a conversation that goes on live nothing is newer than what comes next, as the summary is that opens a recording. */
-function copyOf(recording, number, end) {
-  const message = { ...recording.message(number) };
-  const next = number + 1 < end ? recording.message(number + 1).timestamp : undefined;
-  return message.timestamp > next ? { ...message, timestamp: next } : message;
+/** Plays a list of messages: what was said is said again, its usage is not looked at. */
+export async function* play(said, loop) {
+  for (const message of said)
+    if (message.role === "assistant") yield await loop.call(message);
+    else loop.messages.push(message);
 }
