@@ -141,9 +141,11 @@ function checkEstimates(events, reported) {
   }
 }
 
+/** The results in each prompt, by the SDK's version. */
+const prompts = {};
 for (const major of MAJORS) {
   describe(`AI SDK ${major}`, () => {
-    test(`${STEPS} steps stay within the window, edits stay, the host's messages stay whole`, async () => {
+    test(`${STEPS} steps stay within the window, edits stay, also in a second run, the host's messages stay whole`, async () => {
       const seen = [];
       const events = [];
       const onEvent = (event) => events.push(event);
@@ -156,24 +158,10 @@ for (const major of MAJORS) {
       const moves = checkPrompts(seen);
       assert.ok(moves > 0 && moves < STEPS / 3, `${moves} batches`);
       checkEstimates(events, seen.map(promptTokens));
-    });
-
-    test("both see the same prompts: it does not matter whether the SDK goes on from what was sent", async () => {
-      const prompts = {};
-      for (const other of [major, 5]) {
-        const seen = [];
-        const prepareStep = createPrepareStep({ contextWindow: WINDOW });
-        await run(other, scriptedModel(other, seen), prepareStep);
-        prompts[other] = seen.map((prompt) => [...resultsIn(prompt)]);
-      }
+      // AI SDK 7 goes on from what was sent, 5 and 6 from what the host has.
+      prompts[major] = seen.map((prompt) => [...resultsIn(prompt)]);
       assert.deepEqual(prompts[major], prompts[5]);
-    });
 
-    test("a second run goes on with what the first one sent", async () => {
-      const seen = [];
-      const prepareStep = createPrepareStep({ contextWindow: WINDOW });
-      const model = scriptedModel(major, seen);
-      const held = await run(major, model, prepareStep);
       const history = [...ASKED, ...held, { role: "user", content: "and now?" }];
       for (const messages of [history, structuredClone(history)]) {
         const { messages: sent } = await prepareStep({ messages, steps: [], model });

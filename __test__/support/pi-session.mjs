@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { createScriptedModel, scriptedModel } from "../../examples/scripted/model.mjs";
 import { codingAgents } from "../coding-agent/pi.mjs";
 
+export const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
+export const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
+
 /** Calls of the script; the model is asked once more, for its last word. */
 export const CALLS = 10;
 const LONG = "for i in $(seq 200); do echo line $i of a long result; done";
