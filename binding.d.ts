@@ -17,6 +17,8 @@ export declare class Conversation {
   plan(kept: number, positions: Int32Array, rows: Rows, terms: string): Promise<Answer>
   /** Says that the last plan is not sent. */
   withdraw(): void
+  /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
+  free(): Promise<void>
   /**
    * Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
    * and the results that are `kept` whole, each with the file or tool whose newest state it shows.

@@ -70,13 +70,17 @@ test("a call that has said what it sends is sent, whenever it is cancelled after
 
 /**
  * What the input of 160 calls costs in a window of so many tokens, and how many batches the list's own calls made. `aside` is
- * called with the hook and the list before each.
+ * called with the hook and the list before each, `meanwhile` before its answer.
  */
-async function played(contextWindow, { view, aside } = {}) {
+async function played(contextWindow, { view, aside, meanwhile } = {}) {
   let hook;
   const makeHook = (options) => {
     hook = createTransformContext(options);
-    return hook;
+    return async (list) => {
+      const sent = await hook(list);
+      await meanwhile?.(hook, list);
+      return sent;
+    };
   };
   const { call, loop } = talk({ contextWindow }, {}, { view, makeHook });
   let [paid, batches] = [0, 0];
@@ -98,6 +102,7 @@ for (const contextWindow of [32_000, 200_000]) {
     for (const [what, more] of [
       ["a message appended to each request", { view: (list) => [...list, aside(`state ${list.length}`)] }],
       ["a side question", { aside: (hook, list) => hook([...list, aside("a title?")]) }],
+      ["a side question under way", { meanwhile: (hook, list) => hook([...list, aside("a title?")]) }],
       [
         "a side list with a preamble",
         { aside: (hook, list) => hook([aside(`of ${list.length}`), ...list, aside("a title?")]) },

@@ -53,6 +53,11 @@ class Conversation {
     return fork;
   }
 
+  /** Frees the memory of one that is given up, when its calls are over. */
+  free() {
+    return this.turn(() => this.#native.free());
+  }
+
   /** The list of the newest call under way, else of the last call. */
   get target() {
     return this.#ahead ?? this.#list;

@@ -68,7 +68,13 @@ class Conversations {
     const others = this.#held.filter((of) => of !== conversation);
     // The host holds the messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
-    this.#held = (isHostsOwn ? others : [conversation, ...others]).slice(0, MOST_COPIED);
+    const held = isHostsOwn ? others : [conversation, ...others];
+    this.#held = held.slice(0, MOST_COPIED);
+    for (const one of held.slice(MOST_COPIED)) {
+      if (!one.isAside) continue;
+      this.forget(one);
+      one.free();
+    }
     if (this.#recent[0]?.deref() === conversation) return;
     const earlier = this.#recent.filter((of) => of.deref() !== undefined && of.deref() !== conversation);
     this.#recent = [new WeakRef(conversation), ...earlier].slice(0, MOST);
@@ -79,11 +85,6 @@ class Conversations {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
     this.#heldBy.get(newestIn(conversation.target))?.delete(conversation);
-  }
-
-  /** The conversation of the last call. */
-  get latest() {
-    return this.#recent[0]?.deref();
   }
 
   #alive() {

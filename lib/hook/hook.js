@@ -26,6 +26,8 @@ class Hook {
   #host;
   /** What calls teach for all conversations, by encoding. */
   #lessons = new Map();
+  /** The encoding of the latest conversation. */
+  #latestEncoding;
 
   /** Throws a TypeError that begins with `owner` for an option that is off. */
   constructor(owner, given) {
@@ -75,6 +77,7 @@ class Hook {
     const known = found.conversation ?? this.#newConversation(kind);
     const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
     this.#conversations.keep(conversation, list, found);
+    this.#latestEncoding = conversation.encoding;
     try {
       return await conversation.turn(async () => {
         const { plan, edited } = await conversation.request(list, terms, call, found.shared);
@@ -107,7 +110,7 @@ class Hook {
   /** The encoding of the model that answered in `list`; before any answer, that of the latest conversation. */
   #encodingOf(list) {
     const known = encodingOfTranscript(this.options.encoding, list);
-    return known === undefined && !list.some(isAnswer) ? this.#conversations.latest?.encoding : known;
+    return known === undefined && !list.some(isAnswer) ? this.#latestEncoding : known;
   }
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */

@@ -107,21 +107,28 @@ function sharedBeginning(known, list) {
   return { own, count, knownEnd: from + count, kept };
 }
 
-/** Messages of a list that may be compared with all known ones: a list may begin with a few new ones. */
+/** Messages of a list that may be compared by value with all known ones: a list may begin with a few new ones. */
 const MOST_SOUGHT = 8;
 
-/** The position in `known` of each message of `list` from `kept` on; -1 for a new one, and for one that went ahead of others. */
+/** The position in `known` of each message of `list` from `kept` on, as the same object or else as a copy; -1 for a new one. */
 function positionsIn(known, list, kept) {
-  let [next, comparisons] = [kept, MOST_SOUGHT * (known.length - kept)];
-  return Int32Array.from(list.slice(kept), (message) => {
+  let [next, comparisons, places] = [kept, MOST_SOUGHT * (known.length - kept), undefined];
+  const placeOf = (message) => {
+    if (message === undefined) return -1;
+    if (known[next] === message) return next;
+    places ??= new Map(known.slice(kept).map((of, i) => [of, kept + i]));
+    const own = places.get(message);
+    if (own !== undefined) return own;
     for (let place = next; place < known.length && comparisons > 0; place += 1) {
-      if (isSameMessage(known[place], message)) {
-        next = place + 1;
-        return place;
-      }
+      if (isSameMessage(known[place], message)) return place;
       comparisons -= 1;
     }
     return -1;
+  };
+  return Int32Array.from(list.slice(kept), (message) => {
+    const place = placeOf(message);
+    if (place >= 0) next = place + 1;
+    return place;
   });
 }
 

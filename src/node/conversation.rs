@@ -4,7 +4,7 @@
 //! A call says where each message stood, and asks for a plan, which reads what is new; of many messages the earlier ones are read
 //! ahead. The caller makes one call at a time.
 
-use std::mem::take;
+use std::mem::{replace, take};
 use std::sync::Arc;
 
 use napi::bindgen_prelude::Int32ArraySlice;
@@ -19,7 +19,7 @@ use super::guarded::guarded;
 use super::options::{CallTerms, Options};
 use super::read::{Batch, Rows};
 use super::wire::{Answer, answer, edits_of, form_of};
-use crate::context::decide;
+use crate::context::decide::{self, Mode};
 use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
 use crate::context::request::plan::{Action, Edit};
@@ -76,8 +76,7 @@ impl Conversation {
     pub fn new(options: String, lessons: Option<&Lessons>) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
-            let conversation = Arc::new(decide::Conversation::new(options.schedule));
-            let state = State { conversation, ahead: Vec::new(), sent: None, before: None };
+            let state = State::new(options.schedule);
             let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
             Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
         })
@@ -156,6 +155,18 @@ impl Conversation {
         })
     }
 
+    /// Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn free(&self) -> Result<Promise<()>> {
+        guarded(|| {
+            let freed = replace(&mut *self.state.lock(), State::new(self.options.schedule));
+            Ok(blocking(move || {
+                drop(freed);
+                Ok(())
+            }))
+        })
+    }
+
     /// Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
     /// and the results that are `kept` whole, each with the file or tool whose newest state it shows.
     #[napi]
@@ -182,6 +193,12 @@ impl Conversation {
 }
 
 impl State {
+    /// Before any call.
+    fn new(schedule: Mode) -> Self {
+        let conversation = Arc::new(decide::Conversation::new(schedule));
+        Self { conversation, ahead: Vec::new(), sent: None, before: None }
+    }
+
     /// Takes in a change of the list, of whose new messages these were read last.
     fn take_in(&mut self, kept: usize, positions: &[i32], read: Vec<Arc<Message>>) -> Result<()> {
         let count = positions.iter().filter(|&&position| position < 0).count();
