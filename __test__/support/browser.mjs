@@ -14,15 +14,8 @@ const PATHS = [
 ];
 const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
 
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
+/** Beside those that Playwright gives. */
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic"];
 
 const skip = executablePath === undefined && "no Chromium here: install one, or name it in CHROMIUM_PATH";
 

@@ -16,7 +16,6 @@ export const MODELS = {
     contextWindow: 1_000_000,
     cost: { ...prices(0.1, 0.5, 0.01, 0.125), tiers: [above(100_000, 0.5, 2.5, 0.05, 0.625)] },
     promptCache: { short: 300, long: 3600 },
-    inputLimits: { maxRequestBytes: 33_554_432, images: { maxPerRequest: 600 } },
   },
   gpt: {
     id: "gpt-6.1-sol",
