@@ -198,7 +198,7 @@ test("what is not played is counted, compactions are told, and a preserved messa
   assert.equal(contextOf(cut)[0].tokensBefore, 155_000);
   const kept = await of("what Claude Code's compaction preserved follows its summary");
   const [head, preserved] = kept.stretches.at(-1).opening;
-  assert.ok(kept.message(preserved).content === "kept" && preserved < head);
+  assert.ok(kept.all[preserved].content === "kept" && preserved < head);
 });
 
 test("a file's format and times are told as pi has them", async () => {
@@ -219,13 +219,13 @@ test("times at which the cache was kept warm, and at which our extension cut, ar
   const warm = (id, parent, model) =>
     entry("usage", id, parent, { kind: "cache_warm", provider: "p", model });
   const cut = (id, parent, customType, cutAt) => entry("custom", id, parent, { customType, data: { cutAt } });
-  const { times, length } = await read(
+  const { times, all } = await read(
     ...[HEADER, a, answer("b", "a", "m"), warm("c", "b", "m"), warm("d", "c", "other")],
     { ...warm("u", "d", "m"), timestamp: "soon" },
     ...[cut("e", "u", "pi-strata", 77), cut("f", "e", "other", 99), said("g", "f", "2")],
   );
   assert.deepEqual(times, { warmedAt: [Date.parse(TIME)], coldAt: [77] });
-  assert.equal(length, 3, "they are links of the path");
+  assert.equal(all.length, 3, "they are links of the path");
 });
 
 test("lines of one response are one message in pi's shape", async () => {
@@ -349,7 +349,7 @@ test("each call of a pi session has the context that pi itself builds", async ()
     const recording = await read(HEADER, ...entries);
     assert.equal(told(recording.messages), told(buildSessionContext(entries).messages));
     for (const call of recording.calls) {
-      const [{ text: id }] = recording.message(call.at).content;
+      const [{ text: id }] = recording.all[call.at].content;
       const { parentId } = entries.find((each) => each.id === id);
       assert.equal(
         told(recording.messagesBefore(call)),

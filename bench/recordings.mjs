@@ -26,9 +26,10 @@ export function estimatesBy(recording, { scale }) {
  * and without reported usage.
  */
 export function uncompacted(recording) {
-  const numbers = Array.from({ length: recording.length }, (_, number) => number);
-  const said = numbers.filter((number) => recording.message(number).role !== "compactionSummary");
-  const unreported = (number) => ({ ...recording.message(number), usage: undefined });
+  const said = Array.from(recording.all.keys()).filter(
+    (number) => recording.all[number].role !== "compactionSummary",
+  );
+  const unreported = (number) => ({ ...recording.all[number], usage: undefined });
   const isCached = recording.format.startsWith("Claude Code");
   const compactions = recording.stretches
     .filter(({ cause }) => cause === "compaction")

@@ -29,7 +29,7 @@ export async function measure(recording, policy, { prices = PRICES, ...setting }
     stretch = call.stretch;
     origins.addUpTo(before, before.length);
     for (const visible of Object.values(inView)) visible.show(request);
-    const answer = recording.message(call.at);
+    const answer = recording.all[call.at];
     origins.scoreUses(answer, inView, score);
     const { edits, lost } = origins.editsOf(answer, inView);
     score.edits += edits;

@@ -10,8 +10,7 @@ const FORMATS = { anthropic, chat, codex, gemini, managed, opencode, sweagent };
 /** The messages in a file of that format, in order; what a model said in one call is one message. */
 export async function messagesIn(file, format) {
   if (format === "pi" || format === "claude") {
-    const { messages } = uncompacted(await loadSession(file));
-    return Array.from({ length: messages.length }, (_, number) => messages.message(number));
+    return uncompacted(await loadSession(file)).messages.all;
   }
   const messages = [];
   for (const message of FORMATS[format](await readFile(file, "utf8"))) {

@@ -12,8 +12,7 @@ const RESULT_UNITS = 1_500;
  */
 export async function stretchOf(file, { from, calls }) {
   const { messages: recording } = uncompacted(await loadSession(file));
-  const recorded = Array.from({ length: recording.length }, (_, number) => recording.message(number));
-  const all = recorded.filter(({ stopReason }) => stopReason !== "error" && stopReason !== "aborted");
+  const all = recording.all.filter(({ stopReason }) => stopReason !== "error" && stopReason !== "aborted");
   const start = all.findIndex(({ role }, at) => at >= from && role !== "toolResult");
   const question =
     all[start]?.role === "user"

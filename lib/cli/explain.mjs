@@ -32,7 +32,7 @@ export const explain = {
     const numberOf = (index) => numbers[index] + 1;
     const kept = told.kept.map(({ index, why }) => ({ message: numberOf(index), why }));
     const edits = told.edits.map(({ index, after, ...edit }, i) => {
-      const { role, toolName } = recording.message(numbers[index]);
+      const { role, toolName } = recording.all[numbers[index]];
       const of = role === "toolResult" ? `${role} ${toolName}` : role;
       const behind = after !== undefined && { after: numberOf(after) };
       return { message: numberOf(index), of, ...edit, ...behind, tokensSaved: saved[i] };

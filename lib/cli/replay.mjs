@@ -62,10 +62,10 @@ export const replay = {
 const rowOf = (cellOf) => COLUMNS.map((column) => cellOf(column).padStart(column[1])).join(" ");
 
 /** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
-function openingText(path, { format, length, calls }, { prices, cache, contextWindow }, oddCalls) {
+function openingText(path, { format, all, calls }, { prices, cache, contextWindow }, oddCalls) {
   return figureList([
     ["session", path],
-    ["format", `${format}, ${some(length, "message")}, ${some(calls.length, "model call")}`],
+    ["format", `${format}, ${some(all.length, "message")}, ${some(calls.length, "model call")}`],
     ["prices", pricesText(prices)],
     ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
     ["window", `${whole(contextWindow)} tokens`],

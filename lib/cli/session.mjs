@@ -55,7 +55,7 @@ export async function loadSession(path) {
   const name = nameOf(path);
   const chunks = path === "-" ? process.stdin : createReadStream(path);
   const recording = await reading(name, readLines(chunks));
-  if (recording.length > 0) return recording;
+  if (recording.all.length > 0) return recording;
   if (chunks.bytesRead === 0) throw new UsageError(`${name} is empty: a recorded session was expected.`);
   const [problem] = recording.problems;
   const first = problem && ` Its first problem, in line ${problem.line}: ${problem.message}`;

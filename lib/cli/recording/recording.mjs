@@ -61,30 +61,21 @@ export class Recording {
 
   /** Begins a stretch. An empty one before it is dropped. */
   #cut(cause, context) {
-    const from = this.length;
+    const from = this.all.length;
     const last = this.stretches.at(-1);
     if (last.from === last.to) this.stretches.pop();
     const opening = context.flatMap(({ number }) => number ?? []);
     this.stretches.push({ cause, opening, from, to: from });
   }
 
-  /** Number of messages. */
-  get length() {
-    return this.all.length;
-  }
-
-  message(number) {
-    return this.all[number];
-  }
-
   /** The messages that the next call would have. */
   get messages() {
-    return this.messagesBefore({ stretch: this.stretches.length - 1, at: this.length });
+    return this.messagesBefore({ stretch: this.stretches.length - 1, at: this.all.length });
   }
 
   /** The messages before a call. */
   messagesBefore(call) {
-    return this.numbersBefore(call).map((number) => this.message(number));
+    return this.numbersBefore(call).map((number) => this.all[number]);
   }
 
   /** Numbers of the messages before a call. */

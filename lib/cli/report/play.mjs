@@ -24,7 +24,7 @@ const DISAGREES_TOKENS = 2_000;
  */
 export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
   const calls = recording.calls.map((call) => {
-    const { model, usage } = recording.message(call.at);
+    const { model, usage } = recording.all[call.at];
     const counted = countedIn(recording.messagesBefore(call));
     return { stretch: call.stretch, model, reported: countsOf(usage)?.prompt, counted };
   });
@@ -90,7 +90,7 @@ export async function billOf(recording, policy, setting) {
     const request = await policy(before);
     const { tokensOf, tokensBefore } = estimates[i];
     const tokens = tokensOf(countedIn(request));
-    const answer = recording.message(at);
+    const answer = recording.all[at];
     for (const [kind, readable] of Object.entries(caches)) {
       const cached = readable(request, answer.timestamp);
       const read = cached === undefined ? 0 : Math.min(tokens, tokensOf(countedIn(cached)));

@@ -18,7 +18,7 @@ const WITH_BREAKPOINTS = /anthropic|claude/i;
  * input per token if `unit` is "tokens". `named` are the user's prices, `cache` is the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
-  const answers = recording.calls.map(({ at }) => recording.message(at));
+  const answers = recording.calls.map(({ at }) => recording.all[at]);
   const model = mostFrequent(answers.map(modelOf)) ?? "";
   const own = new Prices(named);
   const bills = answers.flatMap(({ usage, ...answer }) => {

@@ -54,8 +54,9 @@ export async function reportData(session, { none, ours, record }, { title, name,
     policies.push({ name: policy, ...bill });
     onPolicy?.();
   }
-  const { format, length, unplayed } = session;
-  return { title, format, length, unplayed, contextWindow, prices, cache, ours: name, policies, ...record };
+  const { format, all, unplayed } = session;
+  const told = { title, format, length: all.length, unplayed, contextWindow, prices, cache, ours: name };
+  return { ...told, policies, ...record };
 }
 
 /** The finished page. */
