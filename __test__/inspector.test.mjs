@@ -16,6 +16,7 @@ import { createScriptedModel, scriptedModel } from "../examples/scripted/model.m
 import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
+import { CallLog } from "../lib/inspector/log.js";
 import { agentSession } from "./support/agent-session.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { fieldsOf } from "./support/fields.mjs";
@@ -175,6 +176,20 @@ pageTest("thousands of calls are shown, and memory stays bounded", LOCAL, async 
   await page
     .locator("#status", { hasText: `${second.calls.length.toLocaleString("en-US")} calls` })
     .waitFor();
+});
+
+test("a list that is longer than the log holds new messages does not empty it at each call", () => {
+  const log = new CallLog({ most: 10 });
+  const list = Array.from({ length: 30 }, (_, i) => ({ role: "user", content: `${i}` }));
+  const plan = { edits: [], threshold: 1 };
+  const rows = [];
+  for (let call = 0; call < 12; call += 1) {
+    const conversation = { known: list, tokens: () => list.map(() => 1) };
+    log.called({ list, edited: list, plan, conversation });
+    rows.push(log.since(-1).calls.length);
+    list.push({ role: "user", content: `more ${call}` });
+  }
+  assert.deepEqual(rows, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2]);
 });
 
 /** Status of a request with these headers. */

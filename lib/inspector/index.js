@@ -8,7 +8,7 @@ const { checkOptions, record, text } = require("../options.js");
 const { CallLog } = require("./log.js");
 const { serve } = require("./server.js");
 
-/** Number of calls, messages or changes at which the record begins anew. */
+/** Number of calls, new messages or new changes after which the record begins anew. */
 const MOST = 20_000;
 const OPTIONS = {
   title: ["pi-strata", text],

@@ -14,12 +14,14 @@ class CallLog {
   #past;
   #log;
   #calls;
+  /** Numbers of messages and changes that the first logged call brought. */
+  #first;
   /** The edited copies that the last call sent, by message number. */
   #sent;
   /** Counts the changes that pages show. */
   #revision = 0;
 
-  /** With `most` calls, messages or changes the log begins anew. `billing` are the options of its `Bill`. */
+  /** After `most` calls, new messages or new changes the log begins anew. `billing` are the options of its `Bill`. */
   constructor({ most = Infinity, ...billing } = {}) {
     this.#most = most;
     this.#billing = billing;
@@ -31,12 +33,14 @@ class CallLog {
     this.#past = new Past();
     this.#log = new ChangeLog();
     this.#calls = [];
+    this.#first = undefined;
     this.#sent = new Map();
   }
 
   #makeRoom() {
-    const size = Math.max(this.#calls.length, this.#past.length, this.#log.changes.length);
-    if (size >= this.#most) this.#beginAnew();
+    const { messages, changes } = this.#first ?? { messages: 0, changes: 0 };
+    const came = [this.#calls.length, this.#past.length - messages, this.#log.changes.length - changes];
+    if (Math.max(...came) >= this.#most) this.#beginAnew();
   }
 
   /** Adds a call of the hook; returns its row. `given` are the numbers of its messages where a recording has them. */
@@ -65,6 +69,7 @@ class CallLog {
       madeAt: list.at(-1)?.timestamp,
     });
     this.#log.watch(this.#calls.length, plan, numbers, tokens);
+    this.#first ??= { messages: this.#past.length, changes: this.#log.changes.length };
     this.#sent.clear();
     for (const { index, copy } of plan.edits) if (copy !== undefined) this.#sent.set(numbers[index], copy);
     return row;
