@@ -218,10 +218,10 @@ test("without sizes a bill tells usage and expiry", () => {
   assert.ok(isClose(enter().dollars, (1000 * 2 + 9000 * 2 + 100 * 4) / 1e6, 1e-9));
   const warm = enter({ at: 200_000, usage: { ...usage, cacheRead: 10_000, cacheWrite: 0 } });
   assert.equal(warm.miss, undefined);
-  assert.equal(enter({ at: 600_000 }).miss.cause, "expired");
-  assert.equal(enter({ at: 700_000, model: "b/free" }).miss.cause, "model");
-  const { dollars, unpricedCalls, moves } = bill.report();
-  assert.deepEqual([unpricedCalls, moves, dollars.saved], [1, [], 0]);
+  assert.equal(enter({ at: 600_000, tokensRaw: 10_000 }).miss.cause, "expired");
+  assert.equal(enter({ at: 700_000, model: "b/free", tokensSent: 10_000 }).miss.cause, "model");
+  const { dollars, unpricedCalls, moves, tokens } = bill.report();
+  assert.deepEqual([unpricedCalls, moves, dollars.saved, tokens.saved], [1, [], 0, 0], "nor from one size");
   const unpublished = new Bill();
   for (const at of [0, 100_000]) unpublished.enter({ model: "google/gemini-x", at, usage });
   const after = (at) => unpublished.enter({ model: "google/gemini-x", at, usage }).miss.cause;

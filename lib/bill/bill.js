@@ -76,7 +76,9 @@ class Bill {
       dollars: prices && missed * extraOf(prices, counts),
     };
     if (miss !== undefined) this.#misses.push(miss);
-    const taken = (row.tokensRaw ?? 0) - (row.tokensSent ?? 0);
+    const { tokensRaw, tokensSent } = row;
+    const isTold = Number.isFinite(tokensRaw) && Number.isFinite(tokensSent);
+    const taken = isTold ? tokensRaw - tokensSent : 0;
     const saved = this.#saved(row.reason, counts, { taken, cache, miss, prices });
     if (taken > 0) this.#counts.editedCalls += 1;
     if (counts.prompt + taken > this.#contextWindow) this.#counts.callsOverWindow += 1;

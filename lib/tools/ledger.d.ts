@@ -28,7 +28,7 @@ export interface LedgerOptions extends TransformContextOptions {
   prices?: TokenPrices;
 }
 
-/** One call to the model. Without `tokensRaw` and `tokensSent` the bill covers usage and expiry only. */
+/** One call to the model. `tokensRaw` and `tokensSent` come together: without both the bill covers usage and expiry only. */
 export interface BillRow {
   /** The usage that the provider reported, as pi writes it. */
   usage?: object;
