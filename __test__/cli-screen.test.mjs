@@ -87,7 +87,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
   };
   const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
   // Claude Code writes the sessions of its sub-agents beside its own.
-  place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  const side = place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
   const env = {
     ...process.env,
     HOME: home,
@@ -98,7 +98,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
   const sessionOf = (...args) => documentOf(["replay", ...args], "", { env }).session;
   assert.deepEqual(
     [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(pi, ".."), "--price", "1")],
-    [newest, newest, old, old],
+    [newest, side, old, old],
   );
   const none = run(["explain", mkdtempSync(join(folder, "empty-"))]);
   assert.deepEqual([none.status, none.stdout], [2, ""]);

@@ -1,9 +1,10 @@
 // The command-line tool as a user runs it: a process of its own, files, pipes, exit codes.
 
 import assert from "node:assert/strict";
+import { constants } from "node:buffer";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -114,9 +115,15 @@ test("count goes by an open model's file, and says what is wrong with one", () =
 });
 
 test("count reads standard input, and goes on after a file it cannot read", () => {
-  const { status, stdout, stderr } = run(["count", "/no/such/file", "-"], "hello world");
+  const long = fileOf("long.txt", "");
+  truncateSync(long, constants.MAX_STRING_LENGTH + 1);
+  const { status, stdout, stderr } = run(["count", "/no/such/file", long, "-"], "hello world");
+  rmSync(long);
   assert.equal(status, 2);
-  assert.equal(stderr, "Cannot read /no/such/file: there is no such file or folder; check the path.\n");
+  assert.deepEqual(stderr.trimEnd().split("\n"), [
+    "Cannot read /no/such/file: there is no such file or folder; check the path.",
+    `Cannot read ${long}: it is too long for one string; split it.`,
+  ]);
   assert.match(stdout, /^- +2 +11$/m);
 });
 
@@ -277,8 +284,13 @@ const MISTAKES = {
     '\n[{"role":"user"},\n{"role":"us',
   ],
   "a report in place of a folder": [
-    ["replay", "--json", "--html", folder, "-"],
+    ["replay", "--html", folder, "-"],
     /^Cannot write .+: that is a folder; name a file in it\.\n$/,
+    asPiFile(piSession(1)),
+  ],
+  "a report in a folder that is not there": [
+    ["replay", "--html", join(folder, "missing", "report.html"), "-"],
+    /^Cannot write .+: there is no such file or folder; check the path\.\n$/,
     asPiFile(piSession(1)),
   ],
   "a window that is no number": [
@@ -310,10 +322,16 @@ const MISTAKES = {
     ["replay", "--options", "/no/such.json", "-"],
     /^Cannot read \/no\/such\.json: /,
   ],
-  "options that are no object": [
-    ["replay", "--options", fileOf("array.json", "[1]"), "-"],
-    /^there is no option 0; there are /,
-  ],
+  "options in a file without a name": [["replay", "--options", "", "-"], /^Cannot read "": there is no such/],
+  ...Object.fromEntries(
+    ["null", "5", "true", "[1]", '"abc"'].map((text, i) => [
+      `options that are ${text}`,
+      [
+        ["replay", "--options", fileOf(`options-${i}.json`, text), "-"],
+        /^Cannot read .+: an object of the hook's options was expected\.\n$/,
+      ],
+    ]),
+  ),
   "a wrong number": [["replay", "--every", "0", "-"], /must be a whole number above 0/],
   "an option without its value": [["replay", "--every"], /argument missing \(--help shows more\)\n$/],
   "an unknown option": [

@@ -211,6 +211,17 @@ test("a file's format and times are told as pi has them", async () => {
   const formats = ["pi's old role is renamed", "a sub-agent's own file is read"];
   const told = await Promise.all(formats.map(async (what) => (await read(...CASES[what][0])).format));
   assert.deepEqual(told, ["pi session, version 2", "Claude Code transcript"]);
+  const asked = said("1", null, "a");
+  for (const later of [
+    { kind: "header", v: 4 },
+    { ...HEADER, version: 4 },
+  ]) {
+    const { format, problems } = await read(later, asked);
+    assert.equal(format, "pi session, version 4");
+    assert.deepEqual(problems, [
+      { line: 1, message: "This version is not known: the file is read as version 3." },
+    ]);
+  }
 });
 
 test("times at which the cache was kept warm, and at which our extension cut, are read", async () => {

@@ -1,5 +1,5 @@
-// The command-line tool: picks the command and prints its answer; the work is in lib/cli. Started by pi-strata.js, which any Node
-// can read.
+// The command-line tool: picks the command and prints its answer; the work is in lib/cli. Started by pi-strata.js, which
+// refuses an old Node.
 
 import { count } from "../lib/cli/count.mjs";
 import { explain } from "../lib/cli/explain.mjs";

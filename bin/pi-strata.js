@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the command-line tool, cli.mjs, which an old Node cannot load.
+// Starts the command-line tool, cli.mjs, which an old Node cannot load: one that parses `import()` says so in a sentence.
 "use strict";
 
 try {

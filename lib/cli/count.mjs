@@ -63,7 +63,11 @@ function filesNamed(name) {
 }
 
 async function countFile(file, options) {
-  const bytes = await reading(nameOf(file), file === "-" ? buffer(process.stdin) : readFile(file));
-  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  return { file, bytes: bytes.length, tokens: counting.countTokens(content, options) };
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const read = (file === "-" ? buffer(process.stdin) : readFile(file)).then((bytes) => ({
+    bytes: bytes.length,
+    content: decoder.decode(bytes),
+  }));
+  const { bytes, content } = await reading(nameOf(file), read);
+  return { file, bytes, tokens: counting.countTokens(content, options) };
 }

@@ -75,7 +75,7 @@ export async function readArguments(command, args, { options, takesFiles = false
   if (positionals.length > 1 && !takesFiles)
     throw new UsageError(`'${command}' takes at most 1 argument; there are ${positionals.length}${MORE}`);
   const { help, json, options: file, ...given } = values;
-  const hook = { ...(file && (await reading(file, readFile(file, "utf8").then(JSON.parse)))) };
+  const hook = file === undefined ? {} : await optionsIn(file);
   const own = {};
   for (const [name, value] of Object.entries(given)) {
     if (name in options) own[name] = options[name](value, `--${name}`);
@@ -87,6 +87,12 @@ export async function readArguments(command, args, { options, takesFiles = false
     throw new UsageError(error.message.replace("pi-strata: ", "").replace(", or a function", ""));
   }
   return { help, json, hook, positionals, ...own };
+}
+
+async function optionsIn(file) {
+  const options = await reading(file, readFile(file, "utf8").then(JSON.parse));
+  if (rules.record.accepts(options)) return options;
+  throw new UsageError(`Cannot read ${printable(file)}: an object of the hook's options was expected.`);
 }
 
 function parsed(args, options) {

@@ -29,6 +29,7 @@ export const replay = {
   options: { every: wholeNumber, html: String, price },
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: asked, json }) {
+    if (html !== undefined) await reports.checkPlace(html);
     const { path, session, told } = await load(positionals);
     const setting = settingOf(session, hook, asked);
     const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>

@@ -12,8 +12,10 @@ const HOMES = () => [
   join(process.env.PI_CODING_AGENT_DIR ?? join(homedir(), ".pi", "agent"), "sessions"),
   join(process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), ".claude"), "projects"),
 ];
+/** Names of session files. */
+const SESSION = /\.jsonl$/;
 /** Names of session files that are no sub-agent's. Claude Code keeps both kinds in one place. */
-const SESSION = /^(?!agent-).*\.jsonl$/;
+const MAIN_SESSION = /^(?!agent-).*\.jsonl$/;
 /** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
 const MAX_DEPTH = 2;
 
@@ -27,24 +29,27 @@ export async function load([given]) {
   return { path, session, told: { session: path, format, problems, unplayed } };
 }
 
-/** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
+/**
+ * The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code that is no
+ * sub-agent's.
+ */
 async function findSession(path) {
   if (path === "-") return path;
   if (path !== undefined && !(await reading(path, stat(path))).isDirectory()) return path;
-  const folders = path === undefined ? HOMES() : [path];
-  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
+  const [folders, names] = path === undefined ? [HOMES(), MAIN_SESSION] : [[path], SESSION];
+  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder, names)))).flat();
   const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
   const where = folders.map(printable).join(" or ");
   throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
 }
 
-async function sessionsIn(folder, depth = 0) {
+async function sessionsIn(folder, names, depth = 0) {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = entries.map(async (entry) => {
     const file = join(folder, entry.name);
-    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, depth + 1) : [];
-    const { mtimeMs } = SESSION.test(entry.name) ? await stat(file).catch(() => ({})) : {};
+    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, names, depth + 1) : [];
+    const { mtimeMs } = names.test(entry.name) ? await stat(file).catch(() => ({})) : {};
     return mtimeMs === undefined ? [] : [{ file, mtimeMs }];
   });
   return (await Promise.all(found)).flat();

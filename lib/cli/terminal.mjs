@@ -108,6 +108,7 @@ const REASONS = {
   ENOENT: "there is no such file or folder; check the path",
   EISDIR: "that is a folder; name a file in it",
   EACCES: "it is forbidden; check the permissions",
+  ERR_STRING_TOO_LONG: "it is too long for one string; split it",
 };
 
 /** A path as it is told. */
@@ -121,6 +122,6 @@ export async function onFile(verb, name, work) {
   try {
     return await work;
   } catch ({ code, message }) {
-    throw new UsageError(`Cannot ${verb} ${printable(name)}: ${REASONS[code] ?? message}.`);
+    throw new UsageError(`Cannot ${verb} ${printable(name) || '""'}: ${REASONS[code] ?? message}.`);
   }
 }

@@ -9,10 +9,22 @@ export const OWN_TYPE = "pi-strata";
 const EDITABLE = ["user", "custom", "assistant", "toolResult"];
 const IN_BLOCKS = ["assistant", "toolResult"];
 
+/** Newest version of pi's sessions that is read. */
+const NEWEST = 3;
+const isHeader = ({ type, kind }) => type === "session" || kind === "header";
+/** A later format names its version `v`. */
+const versionOf = ({ version, v }) => version ?? v ?? 1;
+
 export const pi = {
   isLine: ({ type, message }) => type === "session" || (type === "message" && isObject(message)),
 
-  entryOf: (line) => ({ line, id: line.id, parent: line.parentId }),
+  entryOf(line) {
+    const isUnknown = isHeader(line) && versionOf(line) > NEWEST;
+    const problem = isUnknown
+      ? `This version is not known: the file is read as version ${NEWEST}.`
+      : undefined;
+    return { line, id: line.id, parent: line.parentId, problem };
+  },
 
   forms: {
     message({ message, timestamp }) {
@@ -44,20 +56,19 @@ export const pi = {
   },
 
   recordingOf(entries) {
-    const isHeader = ({ line }) => line.type === "session";
     const last = entries.at(-1)?.line;
     const path = pathTo(last?.type === "leaf" ? last.targetId : undefined, entries);
-    const { version = 1 } = entries.find(isHeader)?.line ?? {};
+    const header = entries.find(({ line }) => isHeader(line));
     const steps = path.map(({ compaction, ...entry }, at) => {
       if (compaction === undefined) return { ...entry, at };
       const { head, firstId, firstLine } = compaction;
       const first = typeof firstId === "string" ? path.find(({ id }) => id === firstId) : entries[firstLine];
-      const from = path.includes(first) && !isHeader(first) ? path.indexOf(first) : Infinity;
+      const from = path.includes(first) && first !== header ? path.indexOf(first) : Infinity;
       // The checkpoint in the compaction has folded the system messages in.
       const keeps = (earlier) => earlier.at >= from && earlier.message.role !== "system";
       return { compaction: { head, keeps } };
     });
-    return new Recording(`pi session, version ${version}`, steps, {
+    return new Recording(`pi session, version ${versionOf(header?.line ?? {})}`, steps, {
       abandoned: answersIn(entries) - answersIn(path),
       times: cacheTimesOf(path.map(({ line }) => line)),
     });

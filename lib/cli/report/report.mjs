@@ -1,7 +1,7 @@
 // The page that shows a replay beside other settings. Its data holds sizes, names of roles and tools, and dollars; never text of the
 // conversation.
 
-import { rename, rm, writeFile } from "node:fs/promises";
+import { access, constants, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createTransformContext } from "../../hook/hook.js";
 import { pageWith } from "../../inspector/page.js";
@@ -62,6 +62,13 @@ export async function reportData(session, { none, ours, record }, { title, name,
 /** The finished page. */
 export const reportHtml = (data) =>
   pageWith(data).replace("<title>", `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n$&`);
+
+/** Refuses a place that no report can be written to, before the work for it. */
+export async function checkPlace(path) {
+  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory();
+  const checked = isFolder ? Promise.reject({ code: "EISDIR" }) : access(dirname(path), constants.W_OK);
+  await onFile("write", path, checked);
+}
 
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
 export async function writeReport(path, text) {
