@@ -297,11 +297,14 @@ test("a shape that the guard does not know is a TypeError", () => {
   const foreign = [
     ["UIMessage", { id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
     ["UIMessage", { role: "assistant", content: "", toolInvocations: [{ toolName: "f", result: "hi" }] }],
+    ["UIMessage", { role: "user", parts: [{ type: "text", text: "hi" }], toolInvocations: null }],
     ["Gemini", { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
     ["Gemini", { role: "user", parts: [{ text: "hi" }] }],
     ["Bedrock", { role: "user", content: [{ toolResult: { toolUseId: "1", content: [{ text: "hi" }] } }] }],
     ["LangChain", { content: "hi", _getType: () => "human" }],
-    ["LangChain", { type: "human", data: { content: "hi" } }],
+    ["LangChain", { content: "hi", getType: () => "human" }],
+    ["LangChain", { content: "hi", _getType: () => "human", getType: null }],
+    ...["human", "ai", "system", "tool"].map((type) => ["LangChain", { type, data: { content: "hi" } }]),
     ["LangChain", { lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: "hi" } }],
     ["session", { type: "message", message: { role: "user", content: "hi" } }],
   ];
@@ -310,6 +313,11 @@ test("a shape that the guard does not know is a TypeError", () => {
     assert.throws(() => guardContext([message], options), refused);
     assert.throws(() => countTokens([message]), refused);
   }
+  for (const message of [
+    { type: "custom", customType: "x", data: { a: 1 } },
+    { success: true, data: { a: 1 } },
+  ])
+    assert.equal(typeof countTokens([message]), "number");
   for (const messages of ["text", [null], [7]])
     assert.throws(() => guardContext(messages, options), TypeError);
   assert.throws(() => guardContext([]), /contextWindow is missing/);

@@ -12,7 +12,7 @@ const isObject = (value) => typeof value === "object" && value !== null;
 const UNREAD = [
   [
     "UIMessage[] of the AI SDK (use convertToModelMessages) or Gemini's contents",
-    ({ role, parts, toolInvocations = parts }) => role === "model" || Array.isArray(toolInvocations),
+    ({ role, parts, toolInvocations }) => role === "model" || [parts, toolInvocations].some(Array.isArray),
   ],
   [
     "Bedrock's Converse messages",
@@ -21,8 +21,10 @@ const UNREAD = [
   ],
   [
     "LangChain's messages",
-    ({ _getType, getType = _getType, lc, role, data }) =>
-      typeof getType === "function" || lc === 1 || (role === undefined && isObject(data)),
+    ({ _getType, getType, lc, role, type, data }) =>
+      [_getType, getType].some((method) => typeof method === "function") ||
+      lc === 1 ||
+      (role === undefined && ["human", "ai", "system", "tool"].includes(type) && isObject(data)),
   ],
   ["entries of a session file (use their message)", ({ role, message }) => !role && message?.role],
 ];
