@@ -36,13 +36,13 @@ function installed(options, { strata, ...how } = {}) {
 }
 
 /** A session of `count` calls with results of `lines` lines, each seconds after the last. */
-async function play(pi, count, lines) {
+async function play(pi, count, lines, argumentsOf = (i) => ({ command: `\nshow ${i}` })) {
   await pi.start();
   let time = Date.UTC(2026, 10, 1);
   pi.add({ role: "user", content: "Look at everything, one after the other.", timestamp: time });
   for (let i = 0; i < count; i += 1) {
     time += 8_000;
-    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `\nshow ${i}` } };
+    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: argumentsOf(i) };
     await pi.call({ role: "assistant", content: [call], timestamp: time });
     time += 1_000;
     pi.add(result(`c${i}`, output(i, lines), { toolName: "bash", timestamp: time }));
@@ -68,6 +68,28 @@ test("/strata show names every row, also answers without a word", async () => {
   assert.match(rows.join("\n"), /left out +bashExecution: make$/m);
   for (const row of rows)
     assert.match(row, /^ *\d+ +[\d,]+ {2}(left out|shortened|cut to its ends) +\S+ [^\s…]/, row);
+});
+
+test("/strata show names the file or command of a call first, wherever the model put it", async () => {
+  for (const [given, told] of [
+    [{ content: "BEGIN OF A FILE", path: "/src/a.ts" }, "/src/a.ts"],
+    [{ limit: 50, command: ["ls", "-l"] }, "ls -l"],
+    ['{"command":"ls"}', '{"command":"ls"}'],
+    [{ other: "word" }, "word"],
+  ]) {
+    const pi = await play(installed({ schedule: "everyCall", contextWindow: 9_000 }), 14, 30, () => given);
+    const list = await pi.command("show");
+    assert.ok(list.split("\n")[1].includes(` bash ${told}`), list);
+  }
+});
+
+test("a step that costs less to cross than to stay below is crossed", () => {
+  const model = (factor) => {
+    const tier = { inputTokensAbove: 32_000, input: 0.5 * factor, cacheRead: 0.05 * factor };
+    return { contextWindow: 256_000, cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, tiers: [tier] } };
+  };
+  assert.equal(termsOf(model(1.25), { enabled: false }).maxPromptTokens, undefined);
+  assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
 });
 
 test("the catalogue's prices, window and steps are the hook's", () => {
@@ -116,11 +138,14 @@ test("a compaction after a refusal, a paused extension or overflow: keep is pi's
     [{}, "", "threshold", 0],
     [{ overflow: "keep" }, "", "threshold", 1],
     [{}, "pause", "threshold", 1],
+    [{ contextWindow: undefined }, "", "threshold", 0],
+    [{ contextWindow: () => undefined }, "", "threshold", 0],
   ]) {
     const pi = await play(installed(options, how), 4, 40);
     await pi.command(command);
     await pi.compact(reason);
     assert.equal(pi.compactions, compactions, reason);
+    assert.doesNotMatch(await pi.command(""), NOTHING);
   }
 });
 
@@ -190,6 +215,7 @@ test("every row of a long list is there, and an original can be read page by pag
     command = /\/strata (show 1 \d+) shows the next/.exec(page)?.[1];
   }
   assert.deepEqual(shown, original);
+  assert.match(await pi.command("show 1 99"), /\nPage (\d+) of \1\.$/);
   assert.match(await pi.command("show 99"), /There is no cut 99/);
 });
 

@@ -25,7 +25,7 @@ const HOUR_WRITE = 2;
 export function termsOf(model, compaction, limit = Number.POSITIVE_INFINITY) {
   const catalogued = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
   const { cache, steps } = pricesOf(model ?? {});
-  const step = steps.find(({ above, factor }) => above < catalogued && factor > 1);
+  const step = steps.find(({ above, factor }) => above < catalogued && paysToStayBelow(above, factor, cache));
   const compactsAbove = triggerOf(model, catalogued, compaction);
   const declines = compactsAbove < LEAST_SHARE * catalogued;
   const [most] = [
@@ -80,6 +80,11 @@ function pricesOf({ cost, api, promptCache }) {
     }))
     .sort((a, b) => a.above - b.above);
   return { cache: { read: share(cost.cacheRead), write, ttlSeconds }, steps };
+}
+
+/** True if reading the whole context above the step costs more extra than rewriting what one call adds below it. */
+function paysToStayBelow(above, factor, { read, write }) {
+  return (factor - 1) * read * above > (write - read) * TOKENS_PER_CALL;
 }
 
 const isAmount = (value) => Number.isFinite(value) && value > 0;

@@ -33,9 +33,9 @@ export class Session {
     this.given = given;
     this.settings = readSettings(ctx.cwd, ctx.isProjectTrusted?.() !== false);
     const { enabled, ...settings } = this.settings.values;
-    const { onEvent, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
+    const { onEvent, contextWindow, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     this.options = {
-      contextWindow: () => this.terms.contextWindow,
+      contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
       cache: () => this.terms.cache,
       maxPromptTokens: () => this.terms.maxPromptTokens,
       warmedAt: () => this.times.warmedAt,

@@ -11,6 +11,8 @@ import { clipped, noticeColumns, pieces, table } from "./screen.mjs";
 const PAGE_MARGIN = 14;
 const LEAST_ROWS = 5;
 const USUAL_ROWS = 24;
+/** Arguments that say what a call was about, the most telling first. */
+const SUBJECT_ARGUMENTS = ["path", "file_path", "filePath", "file", "command", "pattern", "query", "url"];
 
 /** Lists the cuts, or shows a page of the original of the one with this number. */
 export async function show(session, what, page = "1") {
@@ -25,13 +27,14 @@ export async function show(session, what, page = "1") {
 }
 
 /** A page of an original, small enough that its top is on the screen. */
-function pageOf({ nth, subject, done, reason, text }, page) {
+function pageOf({ nth, subject, done, reason, text }, asked) {
   const lines = text
     .trimEnd()
     .split("\n")
     .flatMap((line) => pieces(printable(line), noticeColumns()));
   const rows = Math.max(LEAST_ROWS, (process.stdout.rows || USUAL_ROWS) - PAGE_MARGIN);
   const pages = Math.ceil(lines.length / rows);
+  const page = Math.min(asked, pages);
   const more = page < pages ? ` /strata show ${nth} ${page + 1} shows the next.` : "";
   return [
     clipped(`${done}, ${reason}: ${printable(subject)}`),
@@ -68,7 +71,9 @@ async function cutsOf(messages, session) {
 function subjectOf(message, calls) {
   const call = calls.get(message.toolCallId) ?? callsIn(message)[0];
   if (call === undefined) return `${message.toolName ?? message.role}: ${textOf(message).trim()}`;
-  const given = Object.values(call.arguments ?? {}).flat();
+  const named = typeof call.arguments === "string" ? [call.arguments] : (call.arguments ?? {});
+  const first = SUBJECT_ARGUMENTS.map((name) => named[name]).filter((value) => value !== undefined);
+  const given = [...first, ...Object.values(named).filter((value) => !first.includes(value))].flat();
   const words = given.map((value) => (typeof value === "string" ? value.trim() : JSON.stringify(value)));
   return `${call.name} ${words.join(" ")}`;
 }
