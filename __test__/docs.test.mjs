@@ -50,8 +50,13 @@ test("README.md and README.zh-CN.md show the same code", () => {
   assert.deepEqual(chinese, english);
 });
 
-test("a README is read in a minute", () => {
-  for (const page of READMES) assert.ok(read(page).split("\n").length <= 135, page);
+test("a README is read in a minute, and what it links to is on the web or in the package", () => {
+  const { files } = JSON.parse(read("package.json"));
+  for (const page of READMES) {
+    assert.ok(read(page).split("\n").length <= 135, page);
+    for (const [, target] of read(page).matchAll(/(?:\]\(|^\[\w+\]: )([^)#\s]+)/gm))
+      assert.ok(/^https:/.test(target) || READMES.includes(target) || files.includes(target), target);
+  }
 });
 
 test("what the pages link to is there", () => {
