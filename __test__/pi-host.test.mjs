@@ -164,9 +164,11 @@ test("the limit that a refusal named is shown, and holds", async () => {
 
 test("a handler that finds its context stale after waiting ends quietly", async () => {
   const pi = await play(installed(), 8, 60);
+  const warming = { action: "warm", warmCost: 1, missCost: 2, continuationProbability: 1 };
   const late = [
     pi.emit("context", { messages: structuredClone(pi.messages) }),
     pi.emit("session_before_compact", { reason: "threshold", preparation: { messagesToSummarize: [] } }),
+    pi.emit("cache_warming_decision", warming),
     pi.command("show"),
     pi.command("now"),
     pi.command(""),

@@ -3,7 +3,9 @@
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
+import { countTokens } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
+import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
 import { result } from "./support/messages.mjs";
 
@@ -37,7 +39,7 @@ async function play(messages, { hook = true, warms = true, isTold = true } = {})
     const asked = messages[next - 1]?.timestamp;
     if (!warms || asked === undefined) continue;
     const phase = messages[next - 1].role === "toolResult" ? "streaming" : "idle";
-    pi.warmUntil(asked, phase, (at) => mock.timers.setTime(at));
+    await pi.warmUntil(asked, phase, (at) => mock.timers.setTime(at));
   }
   const wrong = cold.filter((call) => pi.calls[call].isWarm && call > 0).length;
   return { dollars: pi.dollars, wrong, warmings: pi.warmings };
@@ -82,4 +84,23 @@ test("over a session with recorded pauses of tools and users", async (t) => {
   // A pause that goes cold is a free move: what warming saves is then near what the move would have.
   assert.ok(both.dollars < 1.025 * hookAlone.dollars);
   assert.ok(both.dollars < warmerAlone.dollars);
+});
+
+test("a pause that the cache outlives ends no stretch of calls", async () => {
+  // What cannot be cut is dear to write again: it takes many calls to come.
+  const content = Array.from({ length: 3000 }, (_, n) => `${n}: measure ${n * n}`).join("\n");
+  const messages = [{ role: "user", content, timestamp: 0 }];
+  for (let i = 0; i < 60; i += 1) {
+    const [call, result] = measured(i, 600_000 * i);
+    const usage = { input: 0, output: 20, cacheRead: 0, cacheWrite: countTokens(messages) };
+    messages.push({ ...call, provider: MODEL.provider, model: MODEL.id, api: MODEL.api, usage }, result);
+  }
+  mock.timers.setTime(600_000 * 60);
+  const event = { action: "warm", warmCost: 0.05, missCost: 1, continuationProbability: 0.6 };
+  const letsCool = (ttlSeconds) => {
+    const cache = { read: 0.1, write: 2, ttlSeconds };
+    return paysToLetCool(event, messages, { contextWindow: 200_000, cache, coldAt: [] });
+  };
+  assert.equal(await letsCool(300), false, "each stretch was one call long");
+  assert.equal(await letsCool(3_600), true, "all calls were one stretch");
 });

@@ -8,12 +8,16 @@ import { Session } from "./session.mjs";
 
 export { statusLine };
 
-/** Events of pi, each with the method of the session that answers it unless it is paused. */
+/**
+ * Events of pi, each with the method of the session that answers it unless it is paused. Older versions of pi never send the
+ * last one.
+ */
 const EVENTS = {
   context: "transform",
   input: "prompted",
   session_before_compact: "beforeCompact",
   session_before_tree: "beforeTree",
+  cache_warming_decision: "warming",
 };
 
 /** An extension with these options of the hook, on top of the user's settings. The model's terms come from pi's catalogue. */

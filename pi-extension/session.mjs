@@ -4,11 +4,11 @@ import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
 import { cacheTimesOf, OWN_TYPE } from "../lib/cli/recording/pi.mjs";
 import { printable, screenColumns, wrapped } from "../lib/cli/terminal.mjs";
-import { windowNow } from "../lib/hook/options.js";
 import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
 import { OTHER_DEFAULTS, readSettings } from "./settings.mjs";
+import { current, paysToLetCool } from "./warming.mjs";
 
 /** The key of our part of the status line. */
 const STATUS_KEY = "pi-strata";
@@ -139,7 +139,7 @@ export class Session {
 
   /** The model's window in tokens. */
   window() {
-    return windowNow(this.options.contextWindow);
+    return current(this.options.contextWindow);
   }
 
   /** Most tokens of a request. */
@@ -149,6 +149,12 @@ export class Session {
 
   async beforeTree({ preparation }) {
     seeAsSent(preparation, sentOf(await this.latest()));
+  }
+
+  /** Lets the cache go cold if a batch on the cold cache is worth more than the cache. */
+  async warming(event) {
+    const isCheaper = await paysToLetCool(event, this.#last.messages, this.options);
+    return isCheaper ? { action: "stop" } : undefined;
   }
 
   pause(isPaused) {

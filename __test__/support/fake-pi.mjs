@@ -209,16 +209,19 @@ export class FakePi {
   }
 
   /** Keeps the cache of the last request warm until `until`, as pi 1.5 does while tools run or nobody speaks. */
-  warmUntil(until, phase, setClock) {
+  async warmUntil(until, phase, setClock) {
     const last = this.calls.at(-1);
     if (last === undefined) return;
     const { cost } = this.model;
     for (let at = last.at + REFRESH_MS; at < until && at <= last.at + MAX_AGE_MS[phase]; at += REFRESH_MS) {
       const warmCost = (cost.cacheRead * last.prompt) / 1e6;
       const missCost = ((Math.max(cost.cacheWrite, cost.input) - cost.cacheRead) * last.prompt) / 1e6;
-      const chance = phase === "idle" ? IDLE_CHANCE : 1;
-      if (chance * missCost - warmCost < LEAST_SAVED_DOLLARS) return;
+      const continuationProbability = phase === "idle" ? IDLE_CHANCE : 1;
+      const pays = continuationProbability * missCost - warmCost >= LEAST_SAVED_DOLLARS;
       setClock(at);
+      const event = { warmCost, missCost, continuationProbability, action: pays ? "warm" : "stop" };
+      const { action } = (await this.emit("cache_warming_decision", event)) ?? event;
+      if (action === "stop") return;
       this.#cached.usedAt = at;
       this.warmings += 1;
       this.warmDollars += warmCost;
