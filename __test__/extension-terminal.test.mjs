@@ -73,6 +73,8 @@ async function install(version, { name, window, lines, calls, settings = {}, str
   const { seen, baseUrl } = await startServer({ lines, calls });
   const about = { provider: "scripted", model: "m1", window, api: "anthropic-messages", prices: PRICES };
   const models = modelsFile({ ...about, baseUrl, keyVariable: "SCRIPTED_KEY" });
+  const known = models.providers.scripted.models;
+  known.push({ ...known[0], id: "cheap" });
   writeFileSync(join(agent, "settings.json"), JSON.stringify(settings));
   writeFileSync(join(agent, "models.json"), JSON.stringify(models));
   const env = {
@@ -176,28 +178,40 @@ for (const [version, columns] of [
       lines: 300,
       calls: 11,
       settings: { compaction: { keepRecentTokens: 2000 } },
-      strata: { schedule: "everyCall" },
+      strata: { schedule: "everyCall", compactionModel: "scripted/cheap", economies: "thrifty" },
     });
     const terminal = await start(columns);
     const shown = await terminal.enter("go", /all done/);
     assert.match(shown, /strata \d+k → \d+k\s/, "one short word pair");
-    const panel = await terminal.enter("/strata", /So far [\d,]+ tokens were not sent in 11 calls\./);
-    assert.match(panel, /\s[\d,]+ +11 {2}results of bash\s/, "rows stay in one line");
-    const list = await terminal.enter("/strata show", /shows the last one/);
-    assert.match(list, /\s1 +[\d,]+ {2}shortened +bash for i in \$\(seq 300\)/);
-    await terminal.enter("/strata status", /schedule +"everyCall" \(PI_STRATA\).*enabled +true \(default\)/);
-    const top = await terminal.enter("/strata show 1", /Page 1 of \d+/);
-    assert.match(top, /shortened, old tool result: bash .*\s+line 1 of result 1\s/, "it opens at its top");
-    await terminal.enter("/strata show 1 2", /line 47 of result 1 .*Page 2 of 7/);
+    const panel = await terminal.enter("/strata", /Since pi started: [\d,]+ tokens not sent in 12 calls\./);
+    const [, counted] = /This session: pi has counted \$(\d+\.\d{3})\./.exec(panel);
+    assert.ok(terminal.screen.includes(`$${counted} `), `the footer says $${counted}: ${shown.slice(-600)}`);
+    assert.match(panel, /\sresults of bash +[\d,]+ +11\s/, "rows stay in one line");
+    assert.match(panel, /\sbash: shortened, old tool result +[\d,]+ +5\s/);
+    assert.match(flat(panel), /Prices of scripted\/m1: \$5 a million tokens of input, cache reads/);
+    assert.match(flat(panel), /there is no setting "economies"; the nearest is economy\./);
+    assert.doesNotMatch(panel, /undefined|NaN/);
+    const list = await terminal.enter("/strata show", /opens one at its top/);
+    assert.match(list, /\s1 +bash for i in \$\(seq 300\)[^\n]*?…? +shortened +[\d,]+ +[0-9a-f]{8}\s/);
+    const status = await terminal.enter("/strata status", /persistEdits +false +default/);
+    assert.match(status, /\sschedule +"everyCall" +PI_STRATA\s/);
+    assert.match(status, /\scontextWindow +200000 +pi's catalogue\s/);
+    const top = await terminal.enter("/strata show 1", /lines 1 to \d+ of 300/);
+    assert.match(top, /bash for i in .*\s+line 1 of result 1\s/, "it opens at its top");
+    await terminal.press(" ", /line 9\d of result 1 .*lines \d\d to \d+ of 300/);
+    await terminal.press("\u001b", /\S/);
     await terminal.enter("/strata pause", /pi-strata paused/);
     await terminal.enter("/strata resume", /pi-strata edits requests again/);
     await terminal.enter("/strata now", /The next request is cut|There is nothing to cut/);
+    await terminal.enter("/strata off", /pi-strata is off/);
+    await terminal.enter("/strata on", /pi-strata is on/);
+    assert.ok(!seen.models.includes("cheap"));
     terminal.end();
     const again = await start(columns, "--continue");
-    const later = await again.enter("/strata", /So far [\d,]+ tokens/);
+    const later = await again.enter("/strata", /This session: pi has counted \$/);
     assert.match(flat(later), /No request since pi started\. The next one would hold about [\d,]+ tokens/);
     await again.enter("/compact", /[Cc]ompacted/);
-    assert.equal(seen.summaries, 1);
+    assert.ok(seen.models.includes("cheap"), "the summary is the named model's");
     await again.enter("/strata nonsense", /There is \/strata, \/strata show/);
     again.end();
   });

@@ -2,6 +2,7 @@
 // was cut can be read back after a restart, on another branch and after a compaction, and pi summarises what the model saw.
 
 import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -11,7 +12,7 @@ import { countTokens, validate } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
-import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
+import { CALLS, runSession } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -19,6 +20,8 @@ const folder = temporaryFolder("versions");
 process.env.PI_CODING_AGENT_DIR = folder;
 process.env.LC_ALL = "C";
 
+const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
+const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
 const handlesIn = (messages) =>
   resultsIn(messages).flatMap((message) =>
     Array.from(textOf(message).matchAll(/handle: ([0-9a-f]{8})/g), ([, handle]) => handle),
@@ -120,5 +123,32 @@ await forEachPi(async (version) => {
     const [plain, ours] = [await compacted(), await compacted(everyCall())];
     assert.equal(ours.at, plain.at, "the kept tail begins where it did");
     assert.ok(ours.tokens < 0.6 * plain.tokens, `${ours.tokens} of ${plain.tokens}`);
+  });
+
+  if (version !== "1.5.2") return;
+  test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {
+    writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata: { persistEdits: true } }));
+    try {
+      const sessionManager = (Manager) => Manager.create(folder, join(folder, "written-down"));
+      const first = await run({ extensionFactories: [everyCall()] }, { sessionManager });
+      assert.deepEqual(first.errors, []);
+      const manager = first.session.sessionManager;
+      const edits = manager.getEntries().filter(({ type }) => type === "context_edit");
+      assert.ok(edits.length >= CALLS - 6, `${edits.length} edits`);
+      const last = first.sent.at(-1).messages;
+      const path = manager.getSessionFile();
+      rmSync(join(folder, "settings.json"));
+      const plain = await run({}, { prompts: ["on"], sessionManager: (Manager) => Manager.open(path) });
+      const seen = resultsIn(plain.sent[0].messages).map(textOf);
+      assert.deepEqual(seen, resultsIn(last).map(textOf), "a pi without the extension sees what was sent");
+      const again = recallOf(everyCall());
+      await run(
+        { extensionFactories: [again.extension] },
+        { prompts: [], sessionManager: (Manager) => Manager.open(path) },
+      );
+      for (const handle of handlesIn(last)) assert.equal((await again.recall(handle)).details.found, true);
+    } finally {
+      rmSync(join(folder, "settings.json"), { force: true });
+    }
   });
 }, Object.keys(codingAgents));

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
-import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
+import { CALLS, runSession } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -44,6 +44,8 @@ function setEnv(values) {
   }
 }
 
+const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
+const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
 const numberIn = (text, words) => Number(new RegExp(`${words}([\\d,]+)`).exec(text)[1].replaceAll(",", ""));
 
 test("its options are the hook's, and its window the model's", async () => {
@@ -99,6 +101,9 @@ const CASES = [
     { strata: everyCall, env: off, prompts: ["/strata resume", "go"] },
     /lines omitted/,
   ],
+  ["/strata off sends all", { strata: everyCall, prompts: ["/strata off", "go"] }],
+  ["also in later sessions", { strata: everyCall, prompts: ["go", "/strata on"] }],
+  ["until /strata on", { strata: everyCall }, /lines omitted/],
 ];
 
 test("as installed, it obeys the settings files, the environment and the switches", async () => {
@@ -144,8 +149,12 @@ test("each wrong setting is told with the nearest right one and what is in force
       /contextRatio is 75; it must be a number above 0 and at most 1\. In force: contextRatio 0\.75/,
     ],
     [
-      { excludeTools: "bash", enabled: "yes" },
-      /excludeTools is "bash"; it must be an array of strings\. In force: excludeTools \[\].*\n.*enabled is "yes"; it must be true or false\. In force: enabled true/,
+      { protectPaths: "PLAN.md" },
+      /protectPaths is "PLAN.md"; it must be an array of strings\. In force: protectPaths \[\]/,
+    ],
+    [
+      { compactionModel: 7, persistEdits: "yes" },
+      /compactionModel is 7.*In force: no compactionModel\.\n.*persistEdits is "yes"; it must be true or false\. In force: persistEdits false/,
     ],
     [{ cache: { raed: 0.1 } }, /cache: there is no option raed/],
     [{ protect: "PLAN.md" }, /protect is "PLAN.md"; it must be a function/],
@@ -194,22 +203,22 @@ test("settings that are no JSON object are told, and the session goes on", async
 
 test("/strata shows what the last request held, what was edited and why, and what was billed", async () => {
   const prompts = ["/strata", "go", "/strata"];
-  const { told } = await runPi({ prompts, strata: everyCall });
+  const { told, session } = await runPi({ prompts, strata: everyCall });
   const [first, panel] = told;
   assert.match(first, /has seen no request/);
   const rows = (title) => {
-    const [, table] = panel.split(new RegExp(`^.* {2}${title}\n`, "m"));
+    const [, table] = panel.split(new RegExp(`^${title}.*\n`, "m"));
     const lines = table.split("\n\n")[0].split("\n");
-    return lines.map((line) => /^ *([\d,]+) +(\d*) {2}(.+)$/.exec(line).slice(1));
+    return lines.map((line) => /^(.+?) {2,}([\d,]+) *(\d*)$/.exec(line).slice(1));
   };
   const held = rows("in the request");
-  assert.deepEqual(held.find(([, , kind]) => kind === "results of bash")?.[1], String(CALLS));
+  assert.deepEqual(held.find(([kind]) => kind === "results of bash")?.[2], String(CALLS));
   assert.match(panel, / tokens, \d+ % of the window of 200,000\.$/m);
   const total = numberIn(panel, "held about ");
-  const sum = held.reduce((all, [count]) => all + numberIn(count, "^"), 0);
+  const sum = held.reduce((all, [, count]) => all + numberIn(count, "^"), 0);
   assert.ok(Math.abs(sum - total) <= held.length, `${sum} against ${total}: rows add up, but for rounding`);
   assert.deepEqual(
-    rows("edited, and why").map(([, messages, name]) => [name, messages]),
+    rows("edited, and why").map(([name, , messages]) => [name, messages]),
     [
       ["bash: shortened, old tool result", String(CALLS - 6)],
       ["assistant: thinking removed, old thinking", String(CALLS - 1)],
@@ -220,13 +229,26 @@ test("/strata shows what the last request held, what was edited and why, and wha
     panel,
     /^Prices of anthropic\/scripted-1: \$3 a million tokens of input, cache reads × 0\.1, writes × 1\.25\.$/m,
   );
-  assert.match(panel, /\nSo far [\d,]+ tokens were not sent in 10 calls\.$/m);
+  const footer = session.getSessionStats().cost;
+  assert.ok(footer > 0);
+  assert.ok(panel.includes(`\nThis session: pi has counted $${footer.toFixed(3)}.\n`), panel);
+  assert.match(panel, /\nSince pi started: [\d,]+ tokens not sent in 11 calls\.$/);
   assert.match(panel, /^pi compacts above 183,616 tokens; requests stay below that\.$/m);
   assert.doesNotMatch(panel, /undefined|NaN|Without the hook/);
 });
 
+test("/strata show lists the cuts in rows that fit pi's notices, and opens one by its number", async () => {
+  const prompts = ["go", "/strata show", "/strata show 2"];
+  const { told } = await runPi({ prompts, strata: everyCall });
+  const [list, second] = told;
+  assert.match(list, /^2 +bash : 0; for .* {2}shortened +[\d,]+ {2}[0-9a-f]{8}$/m);
+  for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
+  assert.match(second, /^bash : 0; for .*: shortened, old tool result\n\n/);
+  assert.match(second, /^line 107 of a long result$/m);
+});
+
 test("/strata status lists every option in force and where it comes from", async () => {
-  const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], reserveTokens: 9000 } }];
+  const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], persistEdits: true } }];
   const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };
   const text = (await runPi({ files, env, prompts: ["/strata status"] })).told.at(-1);
   assert.match(text, /^pi-strata \d+\.\d+\.\d+ edits requests\.$/m);
@@ -235,13 +257,13 @@ test("/strata status lists every option in force and where it comes from", async
     ["maxPromptTokens", "179043", "pi's compaction"],
     ["schedule", '"everyCall"', "/.*"],
     ["excludeTools", '\\["read"\\]', "\\.pi/settings\\.json"],
-    ["reserveTokens", "9000", "\\.pi/settings\\.json"],
+    ["persistEdits", "true", "\\.pi/settings\\.json"],
     ["marker", '"en"', "PI_STRATA"],
     ["keepRecentToolResults", "6", "default"],
     ["recall", "true", "default"],
-    ["enabled", "true", "default"],
+    ["compactionModel", "the model in use", "default"],
   ])
-    assert.match(text, new RegExp(`^${option} +${value}\\s+\\(${source}\\)$`, "m"));
+    assert.match(text, new RegExp(`^${option} +${value} +${source}$`, "m"));
   assert.match(text, /^Settings: PI_STRATA: there is no setting "economies"/m);
 });
 
@@ -258,10 +280,25 @@ test("/strata now cuts before the next request, where the schedule alone would w
   const cuts = await run(["go", "/strata now", "on"]);
   const size = ({ sent }) => JSON.stringify(sent[13].messages).length;
   assert.ok(size(cuts) < 0.8 * size(waits), `${size(cuts)} against ${size(waits)}`);
-  const [told] = cuts.told;
-  const saved = numberIn(told, "(?=[\\d,]+ tokens are cut: )");
-  assert.ok(saved > 1000, told);
-  assert.ok(Math.abs(numberIn(told, "instead of ") - numberIn(told, "holds about ") - saved) <= 1, told);
+  const [expected, saved] = cuts.told.map((text) => numberIn(text, "(?=[\\d,]+ tokens are cut: )"));
+  assert.ok(saved > 1000, cuts.told[1]);
+  assert.equal(numberIn(cuts.told[1], "instead of ") - numberIn(cuts.told[1], "holds about "), saved);
+  assert.ok(Math.abs(expected - saved) < 0.1 * saved, cuts.told.join(" "));
+});
+
+test("results of files that protectPaths names stay whole", async () => {
+  const script = function* () {
+    const files = "PLAN.md docs/a/x.md other.md";
+    yield bash(`mkdir -p docs/a; for f in ${files}; do for n in $(seq 200); do echo $f $n; done > $f; done`);
+    for (const path of ["PLAN.md", "./docs/a/x.md", join(folder, "docs/a/x.md"), "other.md"])
+      yield { calls: [{ name: "read", arguments: { path } }] };
+    for (let i = 0; i < 7; i += 1) yield bash(`echo ${i}`);
+    yield { text: "done" };
+  };
+  const strata = { ...everyCall, protectPaths: ["PLAN.md", "./docs/**"] };
+  const { results } = await runPi({ script, strata });
+  const isCut = results.slice(1, 5).map((text) => /lines omitted/.test(text));
+  assert.deepEqual(isCut, [false, false, false, true]);
 });
 
 test("in print mode a native file that is missing is told on standard error, once", () => {

@@ -1,8 +1,11 @@
-// What pi summarises is what the model saw.
+// What pi summarises is what the model saw, and the test host cuts where pi does.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seeAsSent, sentOf } from "../pi-extension/compaction.mjs";
+import { codingAgents } from "./coding-agent/pi.mjs";
+import { compacted } from "./support/live/compaction.mjs";
+import { conversation } from "./support/transcripts.mjs";
 
 test("what is left out, edited or alike is told apart, and a list of which nothing is left stays", () => {
   const user = (content, timestamp) => ({ role: "user", content, timestamp });
@@ -28,4 +31,18 @@ test("what is left out, edited or alike is told apart, and a list of which nothi
     { type: "message", id: "3", message: c },
   ]);
   for (const odd of [undefined, null, 7]) seeAsSent({ messagesToSummarize: odd }, sent);
+});
+
+test("the host of the closed loop compacts where pi does", async () => {
+  const { findCutPoint } = await codingAgents["0.74.2"]();
+  const roles = new Set(["user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary"]);
+  for (let seed = 0; seed < 200; seed += 1) {
+    const messages = conversation(seed, { length: 60 }).filter(({ role }) => roles.has(role));
+    const entries = messages.map((message, at) => ({ type: "message", id: String(at), message }));
+    for (const keep of [50, 400, 2000, 1e6]) {
+      const { firstKeptEntryIndex } = findCutPoint(entries, 0, entries.length, keep);
+      const [, ...kept] = compacted(messages, keep, { role: "compactionSummary", summary: "" });
+      assert.deepEqual([seed, keep, kept.length], [seed, keep, messages.length - firstKeptEntryIndex]);
+    }
+  }
 });

@@ -6,7 +6,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ledger } from "pi-strata/ledger";
-import { createExtension } from "../pi-extension/index.mjs";
+import { countTokens, validate } from "../index.js";
+import { createExtension, shrink } from "../pi-extension/index.mjs";
 import { termsOf } from "../pi-extension/model.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
 import { result } from "./support/messages.mjs";
@@ -36,13 +37,13 @@ function installed(options, { strata, ...how } = {}) {
 }
 
 /** A session of `count` calls with results of `lines` lines, each seconds after the last. */
-async function play(pi, count, lines, argumentsOf = (i) => ({ command: `\nshow ${i}` })) {
+async function play(pi, count, lines) {
   await pi.start();
   let time = Date.UTC(2026, 10, 1);
   pi.add({ role: "user", content: "Look at everything, one after the other.", timestamp: time });
   for (let i = 0; i < count; i += 1) {
     time += 8_000;
-    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: argumentsOf(i) };
+    const call = { type: "toolCall", id: `c${i}`, name: "bash", arguments: { command: `\nshow ${i}` } };
     await pi.call({ role: "assistant", content: [call], timestamp: time });
     time += 1_000;
     pi.add(result(`c${i}`, output(i, lines), { toolName: "bash", timestamp: time }));
@@ -63,33 +64,11 @@ test("/strata show names every row, also answers without a word", async () => {
     pi.add({ ...message, timestamp });
   await play(pi, 14, 30);
   const rows = (await pi.command("show")).split("\n\n")[0].split("\n").slice(1);
-  assert.match(rows.join("\n"), /^ *1 +\d+ {2}left out +assistant: \(empty, aborted\)$/m);
-  assert.match(rows.join("\n"), /left out +assistant: 529 overloaded$/m);
-  assert.match(rows.join("\n"), /left out +bashExecution: make$/m);
+  assert.match(rows.join("\n"), /^1 +assistant: \(empty, aborted\) +left out/m);
+  assert.match(rows.join("\n"), /assistant: 529 overloaded +left out/);
+  assert.match(rows.join("\n"), /bashExecution: make… +left out/);
   for (const row of rows)
-    assert.match(row, /^ *\d+ +[\d,]+ {2}(left out|shortened|cut to its ends) +\S+ [^\s…]/, row);
-});
-
-test("/strata show names the file or command of a call first, wherever the model put it", async () => {
-  for (const [given, told] of [
-    [{ content: "BEGIN OF A FILE", path: "/src/a.ts" }, "/src/a.ts"],
-    [{ limit: 50, command: ["ls", "-l"] }, "ls -l"],
-    ['{"command":"ls"}', '{"command":"ls"}'],
-    [{ other: "word" }, "word"],
-  ]) {
-    const pi = await play(installed({ schedule: "everyCall", contextWindow: 9_000 }), 14, 30, () => given);
-    const list = await pi.command("show");
-    assert.ok(list.split("\n")[1].includes(` bash ${told}`), list);
-  }
-});
-
-test("a step that costs less to cross than to stay below is crossed", () => {
-  const model = (factor) => {
-    const tier = { inputTokensAbove: 32_000, input: 0.5 * factor, cacheRead: 0.05 * factor };
-    return { contextWindow: 256_000, cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, tiers: [tier] } };
-  };
-  assert.equal(termsOf(model(1.25), { enabled: false }).maxPromptTokens, undefined);
-  assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
+    assert.match(row, /^\d+ +\S+ [^\s…].* {2,}(left out|shortened|cut to its ends)/, row);
 });
 
 test("the catalogue's prices, window and steps are the hook's", () => {
@@ -103,13 +82,21 @@ test("the catalogue's prices, window and steps are the hook's", () => {
     [MODELS.local, {}, 65_536, undefined],
     [undefined, {}, 200_000, undefined],
   ]) {
-    Object.assign(process.env, { PI_CACHE_RETENTION: "", ...env });
-    const terms = termsOf(model, { enabled: false });
+    const terms = termsOf(model, { enabled: false }, { env });
     assert.equal(terms.contextWindow, contextWindow);
     assert.equal(terms.maxPromptTokens, maxPromptTokens);
     const { cache } = terms;
     assert.deepEqual(cache ? [near(cache.read), near(cache.write), cache.ttlSeconds] : [], prices);
   }
+});
+
+test("a step that costs less to cross than to stay below is crossed", () => {
+  const model = (factor) => {
+    const tier = { inputTokensAbove: 32_000, input: 0.5 * factor, cacheRead: 0.05 * factor };
+    return { contextWindow: 256_000, cost: { input: 0.5, cacheRead: 0.05, cacheWrite: 0, tiers: [tier] } };
+  };
+  assert.equal(termsOf(model(1.25), { enabled: false }).maxPromptTokens, undefined);
+  assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
 });
 
 test("requests stay below pi's trigger where that leaves half of the window, else its compaction is declined", () => {
@@ -138,14 +125,11 @@ test("a compaction after a refusal, a paused extension or overflow: keep is pi's
     [{}, "", "threshold", 0],
     [{ overflow: "keep" }, "", "threshold", 1],
     [{}, "pause", "threshold", 1],
-    [{ contextWindow: undefined }, "", "threshold", 0],
-    [{ contextWindow: () => undefined }, "", "threshold", 0],
   ]) {
     const pi = await play(installed(options, how), 4, 40);
     await pi.command(command);
     await pi.compact(reason);
     assert.equal(pi.compactions, compactions, reason);
-    assert.doesNotMatch(await pi.command(""), NOTHING);
   }
 });
 
@@ -158,8 +142,11 @@ test("the limit that a refusal named is shown, and holds", async () => {
   const refusal = { role: "assistant", content: [], stopReason: "error", errorMessage, api, provider };
   pi.add({ ...refusal, model: id, timestamp: Date.UTC(2026, 10, 2) });
   for (let i = 0; i < 2; i += 1) await pi.emit("context", { messages: structuredClone(pi.messages) });
-  assert.match(await pi.command(""), / of the window of 16,384\.$/m);
-  assert.match(await pi.command("status"), /^contextWindow +16384 \(a refusal\)$/m);
+  assert.match(
+    await pi.command(""),
+    /^The server refused a request and named its limit: 16,384 tokens instead of 200,000\.$/m,
+  );
+  assert.match(await pi.command("status"), /^contextWindow +16384 +a refusal$/m);
 });
 
 test("a handler that finds its context stale after waiting ends quietly", async () => {
@@ -185,7 +172,9 @@ test("after a restart the panel and the list of cuts are there before the first 
   await after.start();
   const panel = await after.command("");
   assert.match(panel, /^No request since pi started\. The next one would hold about [\d,]+ tokens/);
-  assert.match(await after.command("show"), /^ *1 +[\d,]+ {2}shortened +bash show 0$/m);
+  assert.ok(panel.includes(`\nThis session: pi has counted $${before.dollars.toFixed(3)}.`), panel);
+  assert.doesNotMatch(panel, /Since pi started: /);
+  assert.match(await after.command("show"), /^1 +bash show 0 +shortened/m);
 });
 
 test("/strata pause warns where the whole list has no room", async () => {
@@ -199,25 +188,39 @@ test("/strata pause warns where the whole list has no room", async () => {
   );
 });
 
-test("every row of a long list is there, and an original can be read page by page", async () => {
+test("every row of a long list can be reached, and an original opens at its top", async () => {
   const pi = await play(installed({ schedule: "everyCall" }), 70, 60);
-  const list = await pi.command("show");
-  for (const line of list.split("\n")) assert.ok(line.length <= 78, line);
-  const seen = Array.from(list.matchAll(/^ *(\d+) .* bash show/gm), ([, nth]) => Number(nth));
+  const seen = [];
+  for (let command = "show"; command !== undefined && seen[0] !== 1; ) {
+    const text = await pi.command(command);
+    const rows = Array.from(text.matchAll(/^(\d+) +bash show/gm), ([, nth]) => Number(nth));
+    assert.ok(rows.length > 0, text);
+    seen.unshift(...rows);
+    command = /More: \/strata (show \d+-\d+)/.exec(text)?.[1];
+  }
   assert.deepEqual(
     seen,
     Array.from({ length: 63 }, (_, at) => at + 1),
   );
+  const reading = pi.command("show 1");
+  const screen = await pi.reader();
+  const [title, , first] = screen.lines();
+  assert.match(title, /^ bash show 0: shortened, old tool result$/);
   const original = pi.messages.find(({ role }) => role === "toolResult").content[0].text.split("\n");
-  const shown = [];
-  for (let command = "show 1"; command !== undefined; ) {
-    const page = await pi.command(command);
-    assert.match(page, /^shortened, old tool result: bash show 0\n\n/);
-    shown.push(...page.split("\n").slice(2, -2));
-    command = /\/strata (show 1 \d+) shows the next/.exec(page)?.[1];
-  }
-  assert.deepEqual(shown, original);
-  assert.match(await pi.command("show 1 99"), /\nPage (\d+) of \1\.$/);
+  assert.equal(first.trim(), original[0]);
+  screen.press("pageDown");
+  assert.notEqual(screen.lines()[2].trim(), original[0]);
+  for (let i = 0; i < 20; i += 1) screen.press("pageDown");
+  assert.equal(screen.lines().at(-3).trim(), original.at(-1));
+  screen.press("cancel");
+  assert.equal(await reading, "");
+  const range = await pi.command("show 1-3");
+  assert.match(range, /^Cuts 1 to 3 of 63, oldest first\. More: \/strata show 4-43\.$/m);
+  const [, handle] = /^2 +bash show 1 .* ([0-9a-f]{8})$/m.exec(range);
+  const byHandle = pi.command(`show ${handle}`);
+  assert.match((await pi.reader()).lines()[0], /^ bash show 1: shortened/);
+  (await pi.reader()).press("cancel");
+  await byHandle;
   assert.match(await pi.command("show 99"), /There is no cut 99/);
 });
 
@@ -234,6 +237,7 @@ test("from the first call on no request is above a price step that could be avoi
     const isClose = Math.abs(dollars.billed / pi.dollars - 1) < 0.01;
     assert.ok(isClose, `${name}: ${dollars.billed} and ${pi.dollars}`);
     const panel = await pi.command("");
+    assert.ok(panel.includes(`This session: pi has counted $${pi.dollars.toFixed(3)}.`), panel);
     assert.ok(panel.includes(`\nPrices of ${model.provider}/${model.id}: $`), panel);
     for (const told of [
       /^Without pi-strata this conversation would have cost about \$\d+\.\d{3} more\.$/m,
@@ -244,6 +248,12 @@ test("from the first call on no request is above a price step that could be avoi
   }
 });
 
+test("without the catalogue's steps the same session passes one", async () => {
+  const options = { maxPromptTokens: 1_000_000, economy: 100_000 };
+  const pi = await play(installed(options, { model: MODELS.haiku }), 120, 220);
+  assert.ok(pi.calls.some(({ prompt }) => prompt > 100_000));
+});
+
 test("a silent server of the user's own is within its window, and nobody names a price", async () => {
   const pi = await play(installed({}, { model: MODELS.local, isSilent: true }), 60, 120);
   assert.ok(pi.calls.every(({ prompt }) => prompt <= MODELS.local.contextWindow));
@@ -252,6 +262,7 @@ test("a silent server of the user's own is within its window, and nobody names a
     panel,
     /^Prices of local\/qwen-on-this-machine: pi's catalogue names none; they are learned from the bills\.$/m,
   );
+  assert.match(panel, /^This session: –, as pi has counted no dollars\.$/m);
   assert.doesNotMatch(panel, NOTHING);
 });
 
@@ -265,8 +276,13 @@ test("what a catalogue entry gets wrong is one line in the panel, and the defaul
     ["zero cost", { ...haiku, cost: MODELS.local.cost }, /names none/],
     ["cost of the wrong kind", { ...haiku, cost: "cheap" }, /names none/],
     ["tiers out of order", tiers([dearer, tier]), /stay below 98,000\.$/m, 98_000],
-    ["tiers that are none", tiers([null, { inputTokensAbove: -1 }, tier]), /stay below 98,000\.$/m, 98_000],
-    ["tiers of the wrong kind", tiers(7), /writes × 1\.25\.$/m],
+    [
+      "tiers that are none",
+      tiers([null, { inputTokensAbove: -1 }, tier]),
+      /stay below 98,000; some of its price steps are no prices/,
+      98_000,
+    ],
+    ["tiers of the wrong kind", tiers(7), /some of its price steps are no prices/],
     ["no window", { ...haiku, contextWindow: 0 }, /window of 200,000/, 98_000],
     ["no model", undefined, /Prices of unknown\/model/],
   ]) {
@@ -278,4 +294,18 @@ test("what a catalogue entry gets wrong is one line in the panel, and the defaul
     assert.match(panel, told, name);
     assert.doesNotMatch(panel, NOTHING, name);
   }
+});
+
+test("shrink leaves a fork that fits, and nothing where nothing has to go", async () => {
+  const pi = await play(new FakePi(undefined, { model: MODELS.opus }), 40, 200);
+  const messages = pi.messages.map((message) => ({ ...message, usage: undefined }));
+  for (const tokens of [60_000, 20_000, 5_000]) {
+    const fork = await shrink(messages, tokens);
+    assert.ok(
+      countTokens(fork) <= tokens && countTokens(fork) > 0.4 * tokens,
+      `${countTokens(fork)} of ${tokens}`,
+    );
+    assert.deepEqual(validate(fork), []);
+  }
+  assert.equal(await shrink(messages, 1_000_000), messages);
 });

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { countTokens } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
+import { recordOf } from "../pi-extension/record.mjs";
 import { paysToLetCool } from "../pi-extension/warming.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
 import { result } from "./support/messages.mjs";
@@ -103,4 +104,24 @@ test("a pause that the cache outlives ends no stretch of calls", async () => {
   };
   assert.equal(await letsCool(300), false, "each stretch was one call long");
   assert.equal(await letsCool(3_600), true, "all calls were one stretch");
+});
+
+test("a refresh for another model keeps nothing warm, and one without a time is none", async () => {
+  const at = Date.UTC(2026, 10, 1);
+  const pi = new FakePi(undefined, { model: MODEL });
+  pi.add({ role: "user", content: "hi", timestamp: at });
+  await pi.call({ role: "assistant", content: [{ type: "text", text: "hello" }], timestamp: at + 1 });
+  pi.warm(at + 270_000, 0.1, MODELS.gpt);
+  pi.warm(at + 280_000, 0.1);
+  pi.entries.push(
+    { type: "usage", kind: "cache_warm", provider: MODEL.provider, model: MODEL.id, timestamp: "soon" },
+    null,
+  );
+  const record = recordOf(pi.ctx.sessionManager);
+  assert.deepEqual(record.cacheTimes(), { warmedAt: [at + 280_000], coldAt: [] });
+  assert.ok(
+    Math.abs(record.dollars() - pi.dollars - 0.2) < 1e-9,
+    "what pi paid is in its footer, whatever it was for",
+  );
+  assert.deepEqual(recordOf().cacheTimes(), { warmedAt: [], coldAt: [] });
 });

@@ -1,5 +1,6 @@
-// Whatever is shown of a recorded session is a word or a number: the command line's tables, the report, and what the extension
-// shows in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there are any.
+// Whatever is shown of a recorded session is a word or a number: the command line's tables, the report, the inspector and
+// what the extension shows in pi, over every recording at hand. More are taken from ~/.cache/strata-sessions where there
+// are any.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -10,6 +11,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { loadSession } from "../lib/cli/session.mjs";
+import { createInspector } from "../lib/inspector/index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { pageTest } from "./support/browser.mjs";
 import { CLI, folder } from "./support/cli.mjs";
@@ -33,8 +35,8 @@ function assertWords(text, what) {
   assert.equal(at, -1, `${what}: …${text.slice(Math.max(0, at - 80), at + 40)}…`);
 }
 
-/** What a row of `/strata show` quotes of the conversation, behind what was done. */
-const SUBJECT = /^( *\d+ +[\d,]+ {2}\S+(?: \S+)* {2,}).*$/gm;
+/** What a row of `/strata show` quotes of the conversation, behind the name of the tool or the role. */
+const SUBJECT = /^(\d+ +\S+) .* {2}(?=\S+(?: \S+)* +[\d,]+(?: +[0-9a-f]{8})? *$)/gm;
 
 /** A model of pi's catalogue, with prices: the panel says what they come to. */
 const MODEL = {
@@ -78,7 +80,7 @@ for (const file of sessions) {
       pi.entries = messages.map((message) => ({ type: "message", message }));
       await pi.emit("context", { messages });
       for (const word of ["", "status", "show"])
-        assertWords((await pi.command(word)).replace(SUBJECT, "$1"), `call ${call.number}`);
+        assertWords((await pi.command(word)).replace(SUBJECT, "$1 "), `call ${call.number}`);
     }
     // What went wrong is told as a warning.
     for (const [kind, text] of pi.notices) assert.equal(kind, "info", text);
@@ -104,6 +106,26 @@ for (const file of sessions) {
       for (const key of ["Home", "ArrowRight", "End"]) {
         await tab.keyboard.press(key);
         await read();
+      }
+    });
+
+    const may = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale };
+    pageTest(`the inspector over ${name}, ${locale}`, may, async (tab, t) => {
+      const session = await loadSession(file);
+      const inspector = createInspector({ title: name });
+      const hook = inspector.createTransformContext({ contextWindow: 200_000, marker: "en" });
+      t.after(() => inspector.close());
+      await tab.goto(await inspector.open());
+      for (const [i, call] of someOf(session.calls).entries()) {
+        await hook(session.messagesBefore(call));
+        inspector.answered({ type: "message_end", message: session.message(call.at) });
+        await tab.locator("#calls tbody tr").nth(i).waitFor();
+        assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
+      }
+      await tab.locator(".map canvas").focus();
+      for (const key of ["ArrowRight", "ArrowRight", "ArrowRight"]) {
+        await tab.keyboard.press(key);
+        assertWords(await tab.locator(".tip").textContent(), key);
       }
     });
   }

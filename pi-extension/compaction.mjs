@@ -1,6 +1,16 @@
-// pi's own compaction and branch summaries. pi works on its uncut list. So it would compact although the request fits, and
-// summarise what the model no longer sees.
+// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list. So it would compact although the
+// request fits, and summarise what the model no longer sees.
 
+import { realpathSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import strata from "../index.js";
+
+/** pi under its two names. */
+const PACKAGES = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
+/** With these options nothing is old. Without reported usage the layers act on age alone, not on size. */
+const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
+/** No cache holds a fork, so one cut is enough. */
+const FORK_TERMS = { contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: { read: 1, write: 1 } };
 /** Longest time in ms from the user's prompt to pi's check before it is sent. */
 const PROMPT_MS = 1_000;
 
@@ -16,6 +26,24 @@ export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
   const last = branchEntries?.findLast(({ type }) => type === "message")?.message;
   if (last?.stopReason === "error") return false;
   return isIdle === false || Date.now() - promptedAt < PROMPT_MS;
+}
+
+/** Shrinks messages to at most `tokens`, for a fork that another model continues. */
+export async function shrink(messages, tokens, options = {}) {
+  let before = 0;
+  const hasUsage = messages.some(({ usage }) => usage !== undefined);
+  const sent = await strata.createTransformContext({
+    marker: "auto",
+    ...(!hasUsage && NOTHING_IS_OLD),
+    ...options,
+    ...FORK_TERMS,
+    contextWindow: tokens,
+    onEvent(event) {
+      if (event.type === "transformed") before = event.tokensBefore;
+      options.onEvent?.(event);
+    },
+  })(messages);
+  return before > tokens ? sent : messages;
 }
 
 /** Returns a function from a message of pi's to its sent form; undefined if it was left out. */
@@ -52,4 +80,46 @@ function replace(list, seen) {
   if (!Array.isArray(list)) return;
   const left = list.map(seen).filter((item) => item !== undefined);
   if (left.length > 0) list.splice(0, list.length, ...left);
+}
+
+/** Runs pi's own compaction with another model, named `provider/id`. Throws if it cannot. */
+export async function compactBy(name, { preparation, customInstructions, signal }, { modelRegistry }) {
+  const [provider, ...id] = name.split("/");
+  const model = modelRegistry?.find(provider, id.join("/"));
+  if (model === undefined) throw new Error(`pi knows no model ${name}`);
+  const auth = await modelRegistry.getApiKeyAndHeaders(model);
+  if (auth?.ok === false) throw new Error(`no key for ${name}`);
+  const { apiKey, headers, env } = auth ?? {};
+  const unset = [undefined, undefined];
+  const { compact } = await importPi();
+  return compact(preparation, model, apiKey, headers, customInstructions, signal, ...unset, env);
+}
+
+/** Imports pi's own package: the one beside this package if a program embeds pi, else the one that was started. */
+async function importPi() {
+  for (const place of [...PACKAGES, undefined]) {
+    try {
+      return await import(place ?? startedPi());
+    } catch {
+      // Try the next place.
+    }
+  }
+  throw new Error("pi's own package cannot be imported from here");
+}
+
+/** The entry point of the package whose script was started. */
+function startedPi() {
+  const script = realpathSync(process.argv[1]);
+  return pathToFileURL(script.replace(/^(.*[\\/]dist)[\\/].*/, "$1/index.js")).href;
+}
+
+/** Drafts of pi's `context_edit` entries for what was edited since they were last written. */
+export function contextEdits(contextEntries = [], seen) {
+  return contextEntries
+    .filter(({ sourceEntry, messages }) => sourceEntry?.type === "message" && messages?.length === 1)
+    .map(({ sourceEntry, messages: [message] }) => [sourceEntry.id, message.content, seen(message)?.content])
+    .filter(([, held, content]) => JSON.stringify(held) !== JSON.stringify(content))
+    .map(([targetId, , content]) => {
+      return { type: "context_edit", targetId, replacement: content === undefined ? null : { content } };
+    });
 }

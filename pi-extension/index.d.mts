@@ -1,6 +1,6 @@
 // The extension's surface. Structural, so that no pi package is imported: pi's `ExtensionAPI` fits `ExtensionHost`.
 
-import type { StrataEvent, TransformContextOptions } from "../index.js";
+import type { MessageLike, StrataEvent, TransformContextOptions } from "../index.js";
 
 /** The part of pi's ExtensionAPI that is used. */
 export interface ExtensionHost {
@@ -23,6 +23,17 @@ export type Extension = (pi: ExtensionHost) => void;
  * @example export default createExtension({ economy: "thrifty", marker: "en" });
  */
 export function createExtension(options?: TransformContextOptions): Extension;
+
+/**
+ * Returns the messages with at most `tokens` in them, for a fork that another model continues; the same array where they fit.
+ * Never changes a message in place, never rejects.
+ * @example const fork = await shrink(messages, 60_000);
+ */
+export function shrink<M extends MessageLike>(
+  messages: M[],
+  tokens: number,
+  options?: TransformContextOptions,
+): Promise<M[]>;
 
 /** The status line for what a call did. */
 export function statusLine(event: Extract<StrataEvent, { type: "transformed" | "failed" }>): string;

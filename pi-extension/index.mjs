@@ -3,14 +3,15 @@
 
 import strata from "../index.js";
 import { completions, DESCRIPTION, runCommand } from "./commands.mjs";
+import { shrink } from "./compaction.mjs";
 import { statusLine } from "./panel.mjs";
 import { Session } from "./session.mjs";
 
-export { statusLine };
+export { shrink, statusLine };
 
 /**
  * Events of pi, each with the method of the session that answers it unless it is paused. Older versions of pi never send the
- * last one.
+ * last two.
  */
 const EVENTS = {
   context: "transform",
@@ -18,6 +19,7 @@ const EVENTS = {
   session_before_compact: "beforeCompact",
   session_before_tree: "beforeTree",
   cache_warming_decision: "warming",
+  agent_before_settle: "persist",
 };
 
 /** An extension with these options of the hook, on top of the user's settings. The model's terms come from pi's catalogue. */
@@ -39,6 +41,7 @@ export function createExtension(options = {}) {
     });
     for (const [name, method] of Object.entries(EVENTS))
       on(name, (active, event) => (active.isPaused ? undefined : active[method](event)));
+    on("session_shutdown", (active) => active.show(undefined));
     pi.registerCommand?.("strata", {
       description: DESCRIPTION,
       getArgumentCompletions: completions,

@@ -16,15 +16,24 @@ const LEAST_SHARE = 0.5;
 const MAX_RESERVED_SHARE = 0.25;
 /** Price of a token written for an hour, relative to input, at Anthropic. */
 const HOUR_WRITE = 2;
+/** Documented lifetime in seconds of entries written to live long, by API, for models whose catalogue entry omits it. */
+const LONG_SECONDS = {
+  "anthropic-messages": 3_600,
+  "bedrock-converse-stream": 3_600,
+  "openai-responses": 86_400,
+};
+/** Believable cache prices, as shares of the input's price. */
+const READ_RANGE = [0.001, 1];
+const WRITE_RANGE = [0.5, 3];
 
 /**
  * The hook's settings for a model of pi's: `contextWindow`, `cache`, `maxPromptTokens` with its `source`, and the price `step`
  * behind it. pi compacts above `compactsAbove`; `declines` is true if that leaves too little of the window. `limit` is the
  * window that the server named in a refusal.
  */
-export function termsOf(model, compaction, limit = Number.POSITIVE_INFINITY) {
+export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, env = process.env } = {}) {
   const catalogued = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
-  const { cache, steps } = pricesOf(model ?? {});
+  const { cache, steps, hasOddSteps } = pricesOf(model ?? {}, env);
   const step = steps.find(({ above, factor }) => above < catalogued && paysToStayBelow(above, factor, cache));
   const compactsAbove = triggerOf(model, catalogued, compaction);
   const declines = compactsAbove < LEAST_SHARE * catalogued;
@@ -35,10 +44,12 @@ export function termsOf(model, compaction, limit = Number.POSITIVE_INFINITY) {
     .filter(({ tokens }) => isAmount(tokens))
     .sort((a, b) => a.tokens - b.tokens);
   return {
+    catalogued,
     contextWindow: Math.min(catalogued, limit),
     windowSource: limit < catalogued ? "a refusal" : "pi's catalogue",
     cache,
     step,
+    hasOddSteps,
     maxPromptTokens: most && Math.floor(most.tokens),
     source: most?.source,
     compactsAbove,
@@ -62,24 +73,27 @@ export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens
 }
 
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
-function pricesOf({ cost, api, promptCache }) {
-  if (![cost?.input, cost?.cacheRead].every(isAmount)) return { steps: [] };
-  const share = (price) => Number((price / cost.input).toPrecision(6));
-  const isLong = process.env.PI_CACHE_RETENTION === "long";
-  const named = isLong ? promptCache?.long : promptCache?.short;
+function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
+  const share = (price, [least, most]) => {
+    const relative = Number((price / cost.input).toPrecision(6));
+    return relative >= least && relative <= most ? relative : undefined;
+  };
+  const read = isAmount(cost?.input) ? share(cost.cacheRead, READ_RANGE) : undefined;
+  if (read === undefined) return { steps: [] };
+  const isLong = PI_CACHE_RETENTION === "long";
+  const named = isLong ? (promptCache?.long ?? LONG_SECONDS[api]) : promptCache?.short;
   const ttlSeconds = isAmount(named) ? named : undefined;
   const isDear = isLong && ttlSeconds && cost.cacheWrite > cost.input && api !== "openai-responses";
-  const written = isAmount(cost.cacheWrite) ? share(cost.cacheWrite) : 1;
-  const write = isDear ? HOUR_WRITE : Math.max(1, written);
-  const steps = [cost.tiers ?? []]
-    .flat()
+  const write = isDear ? HOUR_WRITE : Math.max(1, share(cost.cacheWrite, WRITE_RANGE) ?? 1);
+  const tiers = [cost.tiers ?? []].flat();
+  const steps = tiers
     .filter((tier) => isAmount(tier?.inputTokensAbove) && isAmount(tier.input))
     .map(({ inputTokensAbove, input, cacheRead }) => ({
       above: inputTokensAbove,
       factor: isAmount(cacheRead) ? cacheRead / cost.cacheRead : input / cost.input,
     }))
     .sort((a, b) => a.above - b.above);
-  return { cache: { read: share(cost.cacheRead), write, ttlSeconds }, steps };
+  return { cache: { read, write, ttlSeconds }, steps, hasOddSteps: steps.length < tiers.length };
 }
 
 /** True if reading the whole context above the step costs more extra than rewriting what one call adds below it. */

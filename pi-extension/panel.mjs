@@ -1,14 +1,22 @@
 // The status line, and the texts of `/strata` and `/strata status`. They have numbers and names, never text of the conversation.
 
 import strata from "../index.js";
-import { some, times, whole } from "../lib/cli/numbers.mjs";
-import { figureList } from "../lib/cli/terminal.mjs";
+import { times, whole } from "../lib/cli/numbers.mjs";
 import { ledger } from "../lib/tools/ledger.js";
 import { MARGIN } from "./model.mjs";
-import { noticeColumns, table } from "./screen.mjs";
+import { table } from "./screen.mjs";
 import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 
 export const NO_REQUEST = "pi-strata has seen no request of this session yet.";
+/** The row that a message's tokens count in, by its role. */
+const KINDS = {
+  system: "system prompt",
+  user: "user",
+  bashExecution: "shell commands",
+  compactionSummary: "summaries",
+  branchSummary: "summaries",
+};
+const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
 /** Name of the tokens that the provider counts beside the messages: its prompt, the tools and its framing. */
 const REST = "prompt and tools";
 export const ACTIONS = {
@@ -35,6 +43,7 @@ const LEAST_DOLLARS = 0.001;
 const WITHOUT_VALUE = {
   overheadTokens: "learned",
   keep: "instructions, plans, memory",
+  compactionModel: "the model in use",
 };
 /** Options that pi's model and session decide, each with its value and its source. */
 const FROM_PI = {
@@ -64,8 +73,10 @@ export async function panelText(session) {
   if (messages.length === 0) return [NO_REQUEST, ...problemsOf(session)].join("\n");
   const explained = await session.explain(messages);
   const { tokensBefore, tokensAfter, schedule } = explained;
-  const { calls, tokens, misses, dollars } = await ledger(messages, session.options);
-  const window = session.window();
+  const { misses, dollars } = await ledger(messages, session.options);
+  const { count, tokensSaved } = session.calls;
+  const counted = session.record.dollars();
+  const window = session.options.contextWindow();
   const share = Math.round((100 * tokensAfter) / window);
   const warmed = session.times.warmedAt;
   const holds = isPlanned ? "No request since pi started. The next one would hold" : "The last request held";
@@ -75,18 +86,20 @@ export async function panelText(session) {
     `${holds} about ${whole(tokensAfter)} tokens, ${share} % of the window of ${whole(window)}.`,
     `Unedited it ${would} ${whole(tokensBefore)}. All figures are the provider's tokens, estimated.`,
     "",
-    ...(await contentLines(sent, explained)),
+    ...table(["in the request", "tokens", "messages"], await contentRows(sent, explained)),
     "",
     ...editLines(messages, explained),
     "",
     `Schedule: ${schedule.mode}; ${schedule.why}.`,
     priceText(session),
     compactionText(session),
+    refusalText(session),
     warmed.length > 0 && `pi kept the cache warm ${times(warmed.length)}, last at ${clock(warmed.at(-1))}.`,
+    `This session: ${counted > 0 ? `pi has counted $${counted.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
     dollars.saved >= LEAST_DOLLARS &&
       `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
-    tokens.saved > 0 && `So far ${whole(tokens.saved)} tokens were not sent in ${some(calls, "call")}.`,
     missText(misses),
+    count > 0 && `Since pi started: ${whole(tokensSaved)} tokens not sent in ${count} calls.`,
     ...problemsOf(session),
   ]
     .filter((line) => typeof line === "string")
@@ -97,15 +110,14 @@ export async function panelText(session) {
 export function statusText(session) {
   const rows = SETTINGS.map((name) => {
     const [value, source] = inForce(name, session);
-    const text = value === undefined ? (WITHOUT_VALUE[name] ?? "none") : shown(value);
-    return [name, `${text} (${source})`];
+    return [name, value === undefined ? (WITHOUT_VALUE[name] ?? "none") : shown(value), source];
   });
+  const problems = problemsOf(session);
   return [
     `pi-strata ${strata.status().version} ${session.isPaused ? "is paused: requests are sent whole" : "edits requests"}.`,
     "",
-    figureList(rows, noticeColumns()),
-    "",
-    ...problemsOf(session),
+    ...table(["option", "value", "from"], rows),
+    ...(problems.length === 0 ? [] : ["", ...problems]),
   ].join("\n");
 }
 
@@ -118,15 +130,17 @@ function inForce(name, session) {
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
 }
 
-function priceText({ ctx: { model }, terms: { cache, step } }) {
+function priceText({ ctx: { model }, terms: { cache, step, hasOddSteps } }) {
   const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
   if (cache === undefined)
     return `Prices of ${name}: pi's catalogue names none; they are learned from the bills.`;
-  const { input } = model.cost;
-  const prices = `$${input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`;
-  if (step === undefined) return `Prices of ${name}: ${prices}.`;
-  const [factor, above, below] = [round(step.factor), whole(step.above), whole(MARGIN * step.above)];
-  return `Prices of ${name}: ${prices}; × ${factor} above ${above}, so requests stay below ${below}.`;
+  const parts = [
+    `Prices of ${name}: $${model.cost.input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`,
+    step &&
+      `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
+    hasOddSteps && "some of its price steps are no prices and are ignored",
+  ];
+  return `${parts.filter(Boolean).join("; ")}.`;
 }
 
 function compactionText({ terms: { compactsAbove, declines }, declined }) {
@@ -137,6 +151,11 @@ function compactionText({ terms: { compactsAbove, declines }, declined }) {
   return `pi would compact above ${whole(Math.max(0, compactsAbove))} tokens${why}. pi-strata declines that while requests fit: ${times(declined)} so far.`;
 }
 
+function refusalText({ terms: { contextWindow, catalogued } }) {
+  if (contextWindow === catalogued) return undefined;
+  return `The server refused a request and named its limit: ${whole(contextWindow)} tokens instead of ${whole(catalogued)}.`;
+}
+
 function missText(misses) {
   if (misses.length === 0) return undefined;
   const byCause = grouped(misses, ({ cause }) => cause);
@@ -144,37 +163,45 @@ function missText(misses) {
   return `The provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
 }
 
-/** A table of the sent messages by kind. What the estimate holds besides them is the prompt and the tools. */
-async function contentLines(messages, { scale, tokensAfter }) {
+/** Rows of the messages by kind; their tokens add up to `tokensAfter`. */
+async function contentRows(messages, { scale, tokensAfter }) {
   const rows = [];
-  const kindOf = ({ role, toolName }) => (role === "toolResult" ? `results of ${toolName}` : role);
-  for (const [kind, list] of grouped(messages, kindOf))
-    rows.push([scale * (await strata.countTokensAsync(list)), list.length, kind]);
-  const rest = tokensAfter - sum(rows.map(([tokens]) => tokens));
-  if (rest > 0) rows.push([rest, "", REST]);
-  return largestFirst(["tokens", "messages", "in the request"], rows);
+  for (const [kind, parts] of grouped(messages.flatMap(partsOf), ([kind]) => kind)) {
+    const tokens = await strata.countTokensAsync(parts.map(([, part]) => part));
+    rows.push([kind, scale * tokens, parts.length]);
+  }
+  const counted = sum(rows.map(([, tokens]) => tokens));
+  if (tokensAfter > counted) return cells([...rows, [REST, tokensAfter - counted, ""]]);
+  return cells(rows, tokensAfter / counted);
 }
 
-/** A table of the edits by what and why. */
-function editLines(messages, { edits, scale }) {
+/** `[kind, message]` of each part of a message that is counted on its own. */
+function partsOf(message) {
+  const { role, content, toolName } = message ?? {};
+  if (role === "toolResult") return [[`results of ${toolName}`, message]];
+  if (role !== "assistant" || !Array.isArray(content)) return [[KINDS[role] ?? "other", message]];
+  const kinds = grouped(content, (block) => BLOCK_KINDS[block?.type] ?? "other");
+  return Array.from(kinds, ([kind, blocks]) => [kind, { ...message, content: blocks }]);
+}
+
+/** A table of the edits by what and why; its tokens add up to what they save together. */
+function editLines(messages, { edits, tokensBefore, tokensAfter }) {
   if (edits.length === 0) return ["Nothing is edited."];
   const kinds = grouped(edits, ({ index, action, reason }) => {
-    const { toolName, role } = messages[index];
+    const { toolName, role } = messages[index] ?? {};
     return `${toolName ?? role}: ${ACTIONS[action] ?? action}, ${reason}`;
   });
-  const rows = Array.from(kinds, ([kind, list]) => {
-    return [scale * sum(list.map(({ tokensSaved }) => tokensSaved)), list.length, kind];
-  });
-  return largestFirst(["tokens saved", "messages", "edited, and why"], rows);
+  const saved = (list) => sum(list.map(({ tokensSaved }) => tokensSaved));
+  const rows = Array.from(kinds, ([kind, list]) => [kind, saved(list), list.length]);
+  // Edits are in the counter's tokens, the total is in the provider's.
+  const scale = saved(edits) > 0 ? (tokensBefore - tokensAfter) / saved(edits) : 1;
+  return table(["edited, and why", "tokens saved", "messages"], cells(rows, scale));
 }
 
-/** A table of rows that begin with a number of tokens. */
-function largestFirst(header, rows) {
-  const sorted = rows.toSorted((a, b) => b[0] - a[0]);
-  return table(
-    header,
-    sorted.map(([tokens, ...others]) => [whole(tokens), ...others]),
-  );
+/** Rows of `[name, tokens, count]` as texts, the largest first. */
+function cells(rows, scale = 1) {
+  const sorted = rows.toSorted((a, b) => b[1] - a[1]);
+  return sorted.map(([name, tokens, count]) => [name, whole(tokens * scale), count]);
 }
 
 /** The items by key, in the order in which the keys come up. */

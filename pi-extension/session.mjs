@@ -2,11 +2,13 @@
 
 import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
-import { cacheTimesOf, OWN_TYPE } from "../lib/cli/recording/pi.mjs";
-import { printable, screenColumns, wrapped } from "../lib/cli/terminal.mjs";
-import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
+import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
+import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
+import { pathProtection } from "./paths.mjs";
+import { recordOf } from "./record.mjs";
+import { errorColumns, wrapped } from "./screen.mjs";
 import { OTHER_DEFAULTS, readSettings } from "./settings.mjs";
 import { current, paysToLetCool } from "./warming.mjs";
 
@@ -23,7 +25,11 @@ export class Session {
   #learned = new Map();
   /** Time of the prompt that pi has not sent yet, in ms. */
   #promptedAt = 0;
+  /** Time of the cut that the next request makes, in ms. */
+  #cutAt;
+  #saidDead = false;
   isPaused = false;
+  calls = { count: 0, tokensSaved: 0 };
   /** Number of compactions by pi that were declined. */
   declined = 0;
 
@@ -31,9 +37,10 @@ export class Session {
   constructor(given, pi, ctx) {
     this.pi = pi;
     this.given = given;
-    this.settings = readSettings(ctx.cwd, ctx.isProjectTrusted?.() !== false);
-    const { enabled, ...settings } = this.settings.values;
-    const { onEvent, contextWindow, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
+    this.settings = readSettings(ctx.cwd, { isTrusted: ctx.isProjectTrusted?.() !== false });
+    const { enabled, protectPaths = [], compactionModel, persistEdits, ...settings } = this.settings.values;
+    const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
+    const isProtected = pathProtection(protectPaths, ctx.cwd);
     this.options = {
       contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
       cache: () => this.terms.cache,
@@ -41,6 +48,7 @@ export class Session {
       warmedAt: () => this.times.warmedAt,
       coldAt: () => this.times.coldAt,
       ...chosen,
+      protect: (message) => isProtected(message) || protect?.(message) === true,
     };
     this.hook = strata.createTransformContext({
       ...this.options,
@@ -51,65 +59,66 @@ export class Session {
     });
     this.take(ctx);
     for (const problem of this.settings.problems) this.tell(`pi-strata: ${problem}`, "warning");
-    const recall = strata.createRecallTool(() => this.#originals());
+    // The tool reads by the markers' handles; pi's session file holds every original.
+    const recall = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
     if (chosen.recall === true) pi.registerTool?.({ ...recall, promptSnippet: RECALL_SNIPPET });
     if (enabled === false) this.pause(true);
-    const { native, error, hint } = strata.status();
-    if (!native) this.tell(`pi-strata is off, the context is sent whole: ${error}. ${hint}`, "warning");
   }
 
   /** Reads what pi reports of its session and its model now. */
   take(ctx) {
     this.ctx = ctx;
-    this.times = cacheTimesOf(ctx.sessionManager.getBranch());
+    this.record = recordOf(ctx.sessionManager);
+    this.times = this.record.cacheTimes();
     const limit = this.#learned.get(`${ctx.model?.provider}/${ctx.model?.id}`);
-    this.terms = termsOf(ctx.model, this.settings.compaction, limit);
+    this.terms = termsOf(ctx.model, this.settings.compaction, { limit });
   }
 
   /** Answers with the messages to send instead of these. */
   async transform({ messages }) {
     this.#promptedAt = 0;
+    const { count } = this.calls;
     const sent = await this.hook(messages, this.ctx.signal);
     this.#last = { messages, sent };
+    if (this.#cutAt !== undefined && this.calls.count > count) {
+      const text = await this.#cutText(messages, this.#cutAt);
+      this.#cutAt = undefined;
+      this.tell(`pi-strata: ${text}`);
+    }
     return { messages: sent };
   }
 
   #note(event) {
-    const { type, provider, model, contextWindow } = event;
+    const { type, provider, model, contextWindow, code, tokensBefore, tokensAfter } = event;
     if (type === "contextWindowLearned") this.#learned.set(`${provider}/${model}`, contextWindow);
     if (type === "transformed" || type === "failed") this.show(statusLine(event));
+    if (type === "transformed") {
+      this.calls.count += 1;
+      this.calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);
+    }
+    if (code !== "ERR_NATIVE_UNAVAILABLE" || this.#saidDead) return;
+    this.#saidDead = true;
+    const { error, hint } = strata.status();
+    this.tell(`pi-strata is off, the context is sent whole: ${error}. ${hint}`, "warning");
   }
 
-  /** A dry run of the hook over these messages. */
-  explain(messages) {
-    return strata.explain(messages, this.options);
+  /** A dry run of the hook over these messages, with some options changed. */
+  explain(messages, changed) {
+    return strata.explain(messages, { ...this.options, ...changed });
   }
 
   /** The latest request, `{ messages, sent }`; after a restart, the next one as planned. Both are empty without a conversation. */
   async latest() {
-    const next = this.#last.messages.length === 0 ? this.#context() : [];
+    const next = this.#last.messages.length === 0 ? this.record.context() : [];
     if (next.length === 0) return this.#last;
     const plan = strata.createTransformContext({ ...this.options, onEvent() {} });
     this.#last = { messages: next, sent: await plan(next), isPlanned: true };
     return this.#last;
   }
 
-  /** Every message of the session file, those of other branches and from before a compaction too. */
-  #originals() {
-    const messages = this.ctx.sessionManager.getEntries().map(({ message }) => message);
-    return [...messages.filter(Boolean), ...this.#last.messages];
-  }
-
-  /** The list of the next request without system messages; empty if pi does not hand it over. */
-  #context() {
-    const { sessionManager } = this.ctx;
-    const built = sessionManager.buildSessionProjection?.() ?? sessionManager.buildSessionContext?.();
-    return built?.messages.filter(({ role }) => role !== "system") ?? [];
-  }
-
   /** The messages of the next request, with a question at their end. */
   #next() {
-    return [...this.#context(), { role: "user", content: ".", timestamp: Date.now() }];
+    return [...this.record.context(), { role: "user", content: ".", timestamp: Date.now() }];
   }
 
   /** pi checks if it has to compact after the user entered a prompt and before it is sent. */
@@ -119,7 +128,7 @@ export class Session {
 
   /**
    * Declines a needless compaction by pi: the request fits without it. Any other one summarises what the model saw, not the
-   * uncut list.
+   * uncut list, with the model that the user named, if any.
    */
   async beforeCompact(event) {
     const state = { promptedAt: this.#promptedAt, isIdle: this.ctx.isIdle?.() };
@@ -128,7 +137,14 @@ export class Session {
       return { cancel: true };
     }
     seeAsSent(event.preparation, sentOf(await this.latest()));
-    return undefined;
+    const { compactionModel } = this.settings.values;
+    if (compactionModel === undefined) return undefined;
+    try {
+      return { compaction: await compactBy(compactionModel, event, this.ctx) };
+    } catch (error) {
+      this.tell(`pi-strata: ${error.message}; pi compacts by its own model`, "warning");
+      return undefined;
+    }
   }
 
   /** True if the next request has room where pi, which measures the uncut list, sees none. */
@@ -137,14 +153,9 @@ export class Session {
     return isOurs && (await this.explain(this.#next())).tokensAfter <= this.#room();
   }
 
-  /** The model's window in tokens. */
-  window() {
-    return current(this.options.contextWindow);
-  }
-
   /** Most tokens of a request. */
   #room() {
-    return roomOf(this.terms, this.window(), this.options.reserveTokens);
+    return roomOf(this.terms, this.options.contextWindow(), this.options.reserveTokens);
   }
 
   async beforeTree({ preparation }) {
@@ -155,6 +166,13 @@ export class Session {
   async warming(event) {
     const isCheaper = await paysToLetCool(event, this.#last.messages, this.options);
     return isCheaper ? { action: "stop" } : undefined;
+  }
+
+  /** Writes the edits into the session file if the user wants that, so that footer, forks and a restart see them. */
+  persist({ entries = [], context }) {
+    if (this.settings.values.persistEdits !== true) return undefined;
+    const drafts = contextEdits(context?.contextEntries, sentOf(this.#last));
+    return drafts.length === 0 ? undefined : { entries: [...entries, ...drafts] };
   }
 
   pause(isPaused) {
@@ -176,15 +194,22 @@ export class Session {
    */
   async cut() {
     const cutAt = Date.now();
-    const messages = this.#next();
-    const { tokensAfter: uncut } = await this.explain(messages);
     this.pi.appendEntry?.(OWN_TYPE, { cutAt });
     this.take(this.ctx);
-    const { tokensAfter } = await this.explain(messages);
+    const text = await this.#cutText(this.#next(), cutAt);
+    this.#cutAt = cutAt;
+    return `The next request is cut as on a cold cache. ${text}`;
+  }
+
+  /** Compares the request of these messages with the cut at `cutAt` and without it. */
+  async #cutText(messages, cutAt) {
+    const others = this.times.coldAt.filter((time) => time !== cutAt);
+    const { tokensAfter: uncut } = await this.explain(messages, { coldAt: others });
+    const { tokensAfter } = await this.explain(messages, { coldAt: [...others, cutAt] });
     const saved = Math.round(uncut - tokensAfter);
     if (saved <= 0)
-      return `There is nothing to cut: the next request needs all of its ${whole(tokensAfter)} tokens.`;
-    return `The next request is cut as on a cold cache. ${whole(saved)} tokens are cut: it holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`;
+      return `There is nothing to cut: the request needs all of its ${whole(tokensAfter)} tokens.`;
+    return `${whole(saved)} tokens are cut: the request holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`;
   }
 
   show(text) {
@@ -194,9 +219,6 @@ export class Session {
   /** Shows a notice; without a screen on standard error, as standard output belongs to the answer. */
   tell(text, kind = "info") {
     if (this.ctx.hasUI) this.ctx.ui.notify(text, kind);
-    else {
-      const lines = text.split("\n").flatMap((line) => wrapped(printable(line), screenColumns()));
-      process.stderr.write(`${lines.join("\n")}\n`);
-    }
+    else process.stderr.write(`${wrapped(text, errorColumns()).join("\n")}\n`);
   }
 }

@@ -1,15 +1,26 @@
 // Reads the user's settings. Later places outrank earlier ones: the key `strata` of pi's global and project settings, the
-// environment variable PI_STRATA. A wrong setting is reported, and all others hold.
+// environment variable PI_STRATA, `/strata off`. A wrong setting is reported, and all others hold.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import contract from "../lib/contract.js";
 import { checkHookOptions } from "../lib/hook/options.js";
-import { checkOptions, flag, nearest, record, show } from "../lib/options.js";
+import { checkOptions, flag, names, nearest, record, show } from "../lib/options.js";
 
+const MODEL_NAME = "^[^/]+/.+";
+const modelName = {
+  allowed: 'a model as "provider/id"',
+  schema: { type: "string", pattern: MODEL_NAME },
+  accepts: (value) => typeof value === "string" && new RegExp(MODEL_NAME).test(value),
+};
 /** Settings of the extension itself, each with its default and its rule; all others are options of the hook. */
-export const OWN_SETTINGS = { enabled: [true, flag] };
+export const OWN_SETTINGS = {
+  enabled: [true, flag],
+  protectPaths: [[], names],
+  compactionModel: [undefined, modelName],
+  persistEdits: [false, flag],
+};
 /** Defaults of hook options that differ in pi: the model has the tool that reads a marker's handle. */
 export const OTHER_DEFAULTS = { marker: "auto", recall: true };
 export const SETTINGS = [...Object.keys(contract.hookOptions), ...Object.keys(OWN_SETTINGS)];
@@ -23,10 +34,10 @@ export const defaultOf = (name) =>
   OTHER_DEFAULTS[name] ?? OWN_SETTINGS[name]?.[0] ?? contract.hookOptions[name]?.default;
 
 /**
- * Reads the settings for a session in the folder `cwd`, which the user may distrust. Returns the `values` and their `sources` by name, pi's own `compaction`
+ * Reads the settings for a session in the folder `cwd`. Returns the `values` and their `sources` by name, pi's own `compaction`
  * settings, and the `problems` found, one sentence each.
  */
-export function readSettings(cwd, isTrusted) {
+export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) {
   const [values, sources, problems, faults] = [{}, {}, [], []];
   const object = (name, read, allowed = "a JSON object") => {
     let value;
@@ -40,12 +51,13 @@ export function readSettings(cwd, isTrusted) {
     return {};
   };
   const inFile = (file) => object(file, () => JSON.parse(readFileSync(resolve(cwd, file), "utf8")));
-  const global = join(agentFolder(), "settings.json");
+  const global = join(agentFolder(env), "settings.json");
   const files = (isTrusted ? [global, PROJECT_FILE] : [global]).map((file) => [file, inFile(file)]);
-  const word = process.env.PI_STRATA || "on";
+  const word = env.PI_STRATA || "on";
   const layers = [
     ...files.map(([file, { strata = {} }]) => [file, object(`the key "strata" in ${file}`, () => strata)]),
     ["PI_STRATA", object("PI_STRATA", () => WORDS[word] ?? JSON.parse(word), '"on", "off" or a JSON object')],
+    ["/strata off", inFile(offFile(env))],
   ];
   for (const [source, given] of layers) {
     for (const [name, value] of Object.entries(given)) {
@@ -86,8 +98,16 @@ function faultOf(name, value) {
 /** A value as the user would write it, in one short line. */
 export const shown = (value) => (typeof value === "function" ? "a function" : JSON.stringify(value));
 
+/** Switches every later session off, or on again. */
+export function switchOff(isOff, env = process.env) {
+  if (isOff) writeFileSync(offFile(env), `${JSON.stringify(WORDS.off)}\n`);
+  else rmSync(offFile(env), { force: true });
+}
+
+/** The file that stands in pi's folder after `/strata off`. */
+const offFile = (env) => join(agentFolder(env), "pi-strata.json");
+
 /** The folder of pi's global settings. */
-function agentFolder() {
-  const folder = process.env.PI_CODING_AGENT_DIR;
+function agentFolder({ PI_CODING_AGENT_DIR: folder }) {
   return folder ? folder.replace(/^~(?=$|[\\/])/, () => homedir()) : join(homedir(), ".pi", "agent");
 }

@@ -1,81 +1,81 @@
 // `/strata show`: the edited messages of the latest request, each with the file or command it is about, and the text it had.
 
 import { whole } from "../lib/cli/numbers.mjs";
-import { printable } from "../lib/cli/terminal.mjs";
 import { readable } from "../lib/inspector/text.js";
 import { callsIn } from "../lib/shapes/text.js";
+import { sentOf } from "./compaction.mjs";
 import { ACTIONS, NO_REQUEST } from "./panel.mjs";
-import { clipped, noticeColumns, pieces, table } from "./screen.mjs";
+import { PATH_ARGUMENTS } from "./paths.mjs";
+import { clipped, read, table } from "./screen.mjs";
 
-/** Rows of the terminal that a page leaves to its title, its hint and pi's footer. */
-const PAGE_MARGIN = 14;
-const LEAST_ROWS = 5;
-const USUAL_ROWS = 24;
+/** Rows of one page of the list. */
+const PAGE_ROWS = 40;
+/** Most UTF-16 units of an original that a notice shows, if there is no screen to read it on. */
+const MAX_SHOWN_UNITS = 20_000;
 /** Arguments that say what a call was about, the most telling first. */
-const SUBJECT_ARGUMENTS = ["path", "file_path", "filePath", "file", "command", "pattern", "query", "url"];
+const SUBJECT_ARGUMENTS = [...PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "url", "handle"];
 
-/** Lists the cuts, or shows a page of the original of the one with this number. */
-export async function show(session, what, page = "1") {
-  const { messages } = await session.latest();
-  if (messages.length === 0) return NO_REQUEST;
-  const cuts = await cutsOf(messages, session);
+/** Lists the cuts, or opens the original of one that its number or handle names. */
+export async function show(session, what) {
+  const latest = await session.latest();
+  if (latest.messages.length === 0) return NO_REQUEST;
+  const cuts = await cutsOf(latest, session);
   if (cuts.length === 0) return "Nothing is cut.";
-  if (what === undefined) return listOf(cuts);
-  const cut = cuts.find(({ nth }) => String(nth) === what);
+  const range = /^(\d+)-(\d+)$/.exec(what ?? "");
+  if (what === undefined || range !== null) return page(cuts, range?.slice(1).map(Number));
+  const cut = cuts.find(({ nth, handle }) => String(nth) === what || handle === what);
   if (cut === undefined) return [`There is no cut ${what.slice(0, 40)}; /strata show lists them.`, "warning"];
-  return pageOf(cut, Math.max(1, Number.parseInt(page, 10) || 1));
+  const title = `${cut.subject}: ${cut.done}, ${cut.reason}`;
+  const { hasUI, ui } = session.ctx;
+  if (hasUI && (await read(ui, title, cut.text))) return undefined;
+  const isLong = cut.text.length > MAX_SHOWN_UNITS;
+  return `${title}\n\n${isLong ? `${cut.text.slice(0, MAX_SHOWN_UNITS)}\n…` : cut.text}`;
 }
 
-/** A page of an original, small enough that its top is on the screen. */
-function pageOf({ nth, subject, done, reason, text }, asked) {
-  const lines = text
-    .trimEnd()
-    .split("\n")
-    .flatMap((line) => pieces(printable(line), noticeColumns()));
-  const rows = Math.max(LEAST_ROWS, (process.stdout.rows || USUAL_ROWS) - PAGE_MARGIN);
-  const pages = Math.ceil(lines.length / rows);
-  const page = Math.min(asked, pages);
-  const more = page < pages ? ` /strata show ${nth} ${page + 1} shows the next.` : "";
+/** A page of cuts, by default the newest ones. */
+function page(cuts, [from, to] = [cuts.length - PAGE_ROWS + 1, cuts.length]) {
+  const rows = cuts.filter(({ nth }) => nth >= from && nth <= to);
+  if (rows.length === 0) return `There are ${cuts.length} cuts; /strata show lists the newest.`;
+  const [first, last] = [rows[0].nth, rows.at(-1).nth];
+  const others = [
+    [Math.max(1, first - PAGE_ROWS), first - 1],
+    [last + 1, Math.min(cuts.length, last + PAGE_ROWS)],
+  ]
+    .filter(([start, end]) => start <= end)
+    .map(([start, end]) => `/strata show ${start}-${end}`);
+  const cells = rows.map(({ nth, subject, done, saved, handle = "" }) => [nth, subject, done, saved, handle]);
   return [
-    clipped(`${done}, ${reason}: ${printable(subject)}`),
+    ...table(["cut", "file or command", "what was done", "saved", "handle"], cells),
     "",
-    ...lines.slice((page - 1) * rows, page * rows),
-    "",
-    `Page ${page} of ${pages}.${more}`,
+    `Cuts ${first} to ${last} of ${cuts.length}, oldest first.${others.length > 0 ? ` More: ${others.join(", ")}.` : ""}`,
+    `/strata show ${last} opens one at its top; /strata show and a handle does so, too.`,
   ].join("\n");
 }
 
-function listOf(cuts) {
-  const rows = cuts.map(({ nth, saved, done, subject }) => [nth, saved, done, subject]);
-  const list = table(["cut", "saved", "what was done", "file or command"], rows);
-  return [...list, "", `Oldest first. /strata show ${cuts.length} shows the last one.`].join("\n");
-}
-
 /** The cuts of a request, oldest first. */
-async function cutsOf(messages, session) {
+async function cutsOf(latest, session) {
+  const { messages } = latest;
   const { edits } = await session.explain(messages);
+  const seen = sentOf(latest);
   const calls = new Map(messages.flatMap(callsIn).map((call) => [call.id, call]));
   return edits
     .toSorted((a, b) => a.index - b.index)
     .map(({ index, action, reason, tokensSaved }, at) => ({
       nth: at + 1,
-      subject: subjectOf(messages[index], calls).split("\n", 1)[0],
+      subject: clipped(subjectOf(messages[index], calls)),
       done: ACTIONS[action] ?? action,
       reason,
       saved: whole(tokensSaved),
+      handle: handleIn(seen(messages[index])),
       text: textOf(messages[index]),
     }));
 }
 
-/** A text whose first line says which message it is: a tool and what it was called with, else the role and the first words. */
+/** One line that says which message it is: a tool and its file or command, else the role and the first words. */
 function subjectOf(message, calls) {
   const call = calls.get(message.toolCallId) ?? callsIn(message)[0];
-  if (call === undefined) return `${message.toolName ?? message.role}: ${textOf(message).trim()}`;
-  const named = typeof call.arguments === "string" ? [call.arguments] : (call.arguments ?? {});
-  const first = SUBJECT_ARGUMENTS.map((name) => named[name]).filter((value) => value !== undefined);
-  const given = [...first, ...Object.values(named).filter((value) => !first.includes(value))].flat();
-  const words = given.map((value) => (typeof value === "string" ? value.trim() : JSON.stringify(value)));
-  return `${call.name} ${words.join(" ")}`;
+  if (call !== undefined) return `${call.name} ${argumentOf(call.arguments).trim()}`.trimEnd();
+  return `${message.toolName ?? message.role}: ${textOf(message).trim()}`;
 }
 
 /** The text of a message; a note for an answer that failed or was aborted before its first word. */
@@ -85,3 +85,11 @@ function textOf(message) {
   if (text.trim() !== "") return text;
   return errorMessage || (stopReason === "aborted" ? "(empty, aborted)" : "(empty)");
 }
+
+function argumentOf(given) {
+  const values = SUBJECT_ARGUMENTS.map((name) => given?.[name]);
+  const value = values.find((each) => Array.isArray(each) || (typeof each === "string" && each !== ""));
+  return (Array.isArray(value) ? value.join(" ") : value) ?? JSON.stringify(given) ?? "";
+}
+
+const handleIn = (message) => /(?:handle: |句柄：)([0-9a-f]{8})/.exec(readable(message ?? {}))?.[1];

@@ -16,6 +16,7 @@ export const MODELS = {
     contextWindow: 1_000_000,
     cost: { ...prices(0.1, 0.5, 0.01, 0.125), tiers: [above(100_000, 0.5, 2.5, 0.05, 0.625)] },
     promptCache: { short: 300, long: 3600 },
+    inputLimits: { maxRequestBytes: 33_554_432, images: { maxPerRequest: 600 } },
   },
   gpt: {
     id: "gpt-6.1-sol",
@@ -93,6 +94,7 @@ export class FakePi {
   #isSilent;
   #overheadTokens;
   #isStale = false;
+  #reader;
   #time = 0;
 
   constructor(
@@ -129,6 +131,10 @@ export class FakePi {
       ui: {
         setStatus: (_key, text) => this.statuses.push(text),
         notify: (text, kind) => this.notices.push([kind, text]),
+        custom: (factory) =>
+          new Promise((done) => this.#open(factory, done)).finally(() => {
+            this.#reader = undefined;
+          }),
       },
     };
     return new Proxy(given, {
@@ -142,6 +148,21 @@ export class FakePi {
 
   replaceSession() {
     this.#isStale = true;
+  }
+
+  /** A component in a terminal of 80 columns and 24 rows. */
+  async #open(factory, done) {
+    const keys = { matches: (data, name) => `tui.select.${data}` === name };
+    const theme = { fg: (_color, text) => text };
+    const component = await factory({ terminal: { rows: 24 }, requestRender: () => {} }, theme, keys, done);
+    this.#reader = { lines: () => component.render(80), press: (key) => component.handleInput(key) };
+  }
+
+  /** The component that is open, once it is. */
+  async reader() {
+    for (let tries = 0; this.#reader === undefined && tries < 400; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    return this.#reader;
   }
 
   emit(event, data = {}) {
@@ -225,12 +246,14 @@ export class FakePi {
       this.#cached.usedAt = at;
       this.warmings += 1;
       this.warmDollars += warmCost;
-      const usage = { input: 0, output: 1, cacheRead: 1, cacheWrite: 0, cost: { total: warmCost } };
-      this.#append(
-        { type: "usage", kind: "cache_warm", provider: this.model.provider, model: this.model.id, usage },
-        at,
-      );
+      this.warm(at, warmCost);
     }
+  }
+
+  /** The entry of a refresh. */
+  warm(at, total, { provider, id } = this.model) {
+    const usage = { input: 0, output: 1, cacheRead: 1, cacheWrite: 0, cost: { total } };
+    this.#append({ type: "usage", kind: "cache_warm", provider, model: id, usage }, at);
   }
 
   get dollars() {

@@ -1,0 +1,38 @@
+// Reads what the list of messages lacks from pi's session file: results on other branches, costs, refreshes of the cache, and
+// cuts that the user asked for.
+
+import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
+
+/** Entries whose `usage` is part of the bill, beside messages. */
+const BILLED = ["usage", "compaction", "branch_summary"];
+
+/** What pi's session manager holds; nothing while pi shuts down, as it throws then. */
+export function recordOf(manager) {
+  const ask = (name) => {
+    try {
+      return manager?.[name]?.();
+    } catch {
+      return undefined;
+    }
+  };
+  const list = (name) => [ask(name) ?? []].flat().filter(Boolean);
+  /** Every message of the session, those of other branches and from before a compaction too. */
+  const messages = () =>
+    list("getEntries").flatMap(({ type, message }) => (type === "message" && message ? [message] : []));
+  return {
+    messages,
+    /** The list of the next request without system messages; empty if pi does not hand it over. */
+    context() {
+      const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
+      return built?.messages?.filter(({ role }) => role !== "system") ?? [];
+    },
+    /** Dollars that pi has counted for this session, as its footer sums them up. */
+    dollars() {
+      const others = list("getEntries").filter(({ type }) => BILLED.includes(type));
+      const costs = [...messages(), ...others].map(({ usage }) => usage?.cost?.total).filter(Number.isFinite);
+      return costs.reduce((sum, cost) => sum + cost, 0);
+    },
+    /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
+    cacheTimes: () => cacheTimesOf(list("getBranch")),
+  };
+}
