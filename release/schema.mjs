@@ -3,7 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import contract from "../lib/contract.js";
-import { defaultOf } from "../pi-extension/settings.mjs";
+import rules from "../lib/options.js";
+import { defaultOf, OWN_SETTINGS } from "../pi-extension/settings.mjs";
 
 export const SCHEMA_FILE = new URL("../pi-extension/settings.schema.json", import.meta.url);
 
@@ -39,6 +40,17 @@ const RULES = {
     ],
   },
 };
+/** Descriptions of the extension's own settings, which index.d.ts does not know. */
+const OWN = {
+  enabled: "False begins each session paused, as PI_STRATA=off does.",
+  protectPaths: "Patterns of files whose results stay whole, such as PLAN.md or docs/**.",
+  compactionModel:
+    'The model that writes pi\'s compaction summaries, as "provider/id". Default: the model in use.',
+  persistEdits: "Writes edits into the session as pi's context_edit entries (pi 0.87 and newer).",
+};
+/** Schemas of its rules. */
+const ownSchema = (rule) => rule.schema ?? RULES[Object.keys(RULES).find((name) => rules[name] === rule)];
+
 /** The schema of pi's settings.json, of which it describes the key "strata". */
 export function schemaOf() {
   const comments = readFileSync(new URL("../index.d.ts", import.meta.url), "utf8");
@@ -50,7 +62,7 @@ export function schemaOf() {
       Array.isArray(is) ? { enum: is } : RULES[is],
       commentOf(name, comments),
     ]),
-    ["enabled", RULES.flag, "False begins each session paused, as PI_STRATA=off does."],
+    ...Object.entries(OWN_SETTINGS).map(([name, [, rule]]) => [name, ownSchema(rule), OWN[name]]),
   ];
   const properties = described.map(([name, rule, description]) => [
     name,
