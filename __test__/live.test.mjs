@@ -4,13 +4,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
-import { compacted } from "./support/live/compaction.mjs";
+import { loadSession } from "../lib/cli/session.mjs";
+import { compacted, contextTokens } from "./support/live/compaction.mjs";
+import { Judge } from "./support/live/judge.mjs";
+import { Loop, play } from "./support/live/loop.mjs";
+import { Provider } from "./support/live/provider.mjs";
 import { commonRun } from "./support/live/same.mjs";
 import { sharedHook, talk } from "./support/live/talk.mjs";
-import { Scribe } from "./support/live/texts.mjs";
+import { Scribe, textOf } from "./support/live/texts.mjs";
+import { RECORDING } from "./support/recording.mjs";
 
-function assertClose({ call, estimate, prompt, error }, allowed) {
-  assert.ok(Math.abs(error) <= allowed, `call ${call}: estimated ${Math.round(estimate)} of ${prompt} sent`);
+const percent = (share) => `${(100 * share).toFixed(2)} %`;
+
+function assertClose({ call, estimate, prompt, error }, allowed, what = "") {
+  const told = `${what} call ${call}: estimated ${Math.round(estimate)} of ${prompt} sent, ${percent(error)}`;
+  assert.ok(Math.abs(error) <= allowed, told);
 }
 
 /** A test under each schedule. */
@@ -18,31 +26,104 @@ function both(name, run) {
   for (const schedule of ["everyCall", "sticky"]) test(`${schedule}: ${name}`, () => run({ schedule }));
 }
 
+/** Plays the recorded session through `loop`; what the judge says of each call. */
+async function verdictsOf(loop, beforeCall) {
+  const session = await loadSession(RECORDING);
+  const judge = new Judge(loop);
+  const verdicts = [];
+  for await (const record of play(session, loop, { beforeCall: () => beforeCall?.(loop, judge) })) {
+    verdicts.push({ ...record, ...judge.look(record) });
+  }
+  return verdicts;
+}
+
+function assertTrue(verdicts) {
+  const errors = verdicts.filter(({ isTaught }) => isTaught).map(({ error }) => Math.abs(error));
+  errors.sort((a, b) => a - b);
+  const at = (share) => errors[Math.min(errors.length - 1, Math.floor(share * errors.length))];
+  assert.ok(at(0.95) <= 0.01 && at(1) <= 0.15, `95 % within ${percent(at(0.95))}, worst ${percent(at(1))}`);
+  const sum = (key) => verdicts.reduce((total, verdict) => total + Number(verdict[key]), 0);
+  assert.deepEqual([sum("isUnreported"), sum("changed"), sum("lost")], [0, 0, 0]);
+}
+
+for (const [name, isRecorded, threshold] of [
+  ["reports of the hook's own calls", false, 60_000],
+  ["reports from before the hook was there", true, 100_000],
+]) {
+  test(`a recorded session, compacted; what is kept carries ${name}`, async () => {
+    const scribe = new Scribe();
+    let compactions = 0;
+    const tell = (usage, answer) => (isRecorded && compactions === 0 ? answer.usage : usage);
+    const loop = new Loop(new Provider({ basePrompt: 5000 }), {}, { tell });
+    const verdicts = await verdictsOf(loop, ({ messages }, judge) => {
+      if (contextTokens(messages) < threshold) return;
+      scribe.now = messages.at(-1).timestamp;
+      loop.messages = compacted(messages, 20_000, scribe.summary(1200, contextTokens(messages)));
+      judge.hostChanged();
+      compactions += 1;
+    });
+    assert.ok(compactions > 0);
+    const first = isRecorded ? verdicts.findIndex(({ isTaught }, at) => at > 2 && !isTaught) : 0;
+    assertTrue(verdicts.slice(first));
+  });
+}
+
+both("a recorded session live in small windows, and where most is prompt and tools", async (options) => {
+  for (const [contextWindow, basePrompt] of [
+    [12_000, 2000],
+    [20_000, 2000],
+    [32_000, 20_000],
+    [64_000, 30_000],
+  ])
+    assertTrue(await verdictsOf(new Loop(new Provider({ contextWindow, basePrompt }), options)));
+});
+
 const cached = (tokens) => ({ input: 3, output: 50, cacheRead: tokens - 103, cacheWrite: 100 });
 const summed = (by) => by.summary(300, 9000);
+const steps = (by, count, tokens, usageAt) =>
+  Array.from({ length: count }, (_, at) => {
+    const asks = by.asks(1, { usage: usageAt(at) });
+    return [asks, ...by.results(asks, tokens)];
+  }).flat();
 
 test("after a compaction what the host kept stays, whatever the kept answers once reported", async () => {
   const opening = (by) => {
-    const kept = Array.from({ length: 60 }, (_, at) => {
-      const asks = by.asks(1, { usage: cached(110_000 + 700 * at) });
-      return [asks, ...by.results(asks, 420)];
-    });
-    return [by.summary(900, 152_000), by.user(40), ...kept.flat()];
+    const kept = [by.user(40), ...steps(by, 60, 420, (at) => cached(110_000 + 700 * at))];
+    return [by.summary(900, 152_000), ...kept];
   };
   const records = await talk({ basePrompt: 3000 }, {}, { opening }).calls(8, 300);
   for (const record of records) assert.equal(record.dropped.length, 0, `call ${record.call}`);
   for (const record of records.slice(2)) assertClose(record, 0.005);
 });
 
-both("what layer 4 cuts of a large paste is in the account", async (options) => {
-  const settings = { contextWindow: 8000, basePrompt: 500, scale: 1 };
-  const { calls } = talk(settings, options, { opening: (by) => [by.user(20_000)] });
-  for (const [at, record] of (await calls(9, 30)).entries()) {
-    assert.ok(at === 0 || !record.isUnreported, `call ${at + 1} sends ${record.prompt} and says nothing`);
-    if (at >= 2) assertClose(record, 0.005);
-    assert.equal(record.changed, 0, `call ${at + 1} says "${record.reason}"`);
-  }
+test("a small window after a compaction: nothing is over it, and nothing goes", async () => {
+  const opening = (by) => {
+    const kept = steps(by, 1, 3000, () => cached(90_000));
+    return [by.summary(900, 120_000), by.user(40), ...kept];
+  };
+  const { call } = talk({ contextWindow: 32_000, basePrompt: 7000 }, {}, { opening });
+  const { sent, saysOverflow } = await call(100);
+  assert.deepEqual([sent.length, saysOverflow], [4, false]);
 });
+
+for (const [what, settings, more, tokens, options] of [
+  ["six large reads in one turn", { basePrompt: 30_000 }, {}, 21_300],
+  ...["everyCall", "sticky"].map((schedule) => [
+    `${schedule}: a paste that had to be cut`,
+    { contextWindow: 8000, basePrompt: 500, scale: 1 },
+    { opening: (by) => [by.user(20_000)] },
+    30,
+    { schedule },
+  ]),
+]) {
+  test(`${what}: what layer 4 cuts is in the account`, async () => {
+    for (const [at, record] of (await talk(settings, options, more).calls(9, tokens)).entries()) {
+      assert.ok(at === 0 || !record.isUnreported, `call ${at + 1} sends ${record.prompt} and says nothing`);
+      if (at >= 2) assertClose(record, 0.005);
+      assert.equal(record.changed, 0, `call ${at + 1} says "${record.reason}"`);
+    }
+  });
+}
 
 test("the reserve is at most a quarter of the window: no cliff at the default", async () => {
   for (const contextWindow of [4000, 8191, 8192, 8193, 9000, 12_000, 32_000]) {
@@ -83,6 +164,9 @@ test("what is known of the prompt and the tools is kept across a model switch an
 });
 
 const SMALL = { contextWindow: 32_000, basePrompt: 9000, scale: 1.4 };
+const edited = (tokens) => (messages) => {
+  messages[2].content[0].text = tokens === 0 ? "" : textOf(tokens, 77);
+};
 
 /** A rewrite after some reports: what the agent sends beside the messages stays known from the first call on. */
 for (const [what, change, { calls: made = 5, options, ...more } = {}] of [
@@ -104,6 +188,8 @@ for (const [what, change, { calls: made = 5, options, ...more } = {}] of [
     { view: (messages) => messages.map(({ timestamp, ...message }) => message) },
   ],
   ["a compaction that is a user message", (messages, by) => [by.user(300), ...messages.slice(-4)]],
+  ["a result edited in place that grew", edited(4000)],
+  ["a result edited in place that is empty", edited(0)],
   [
     "a deletion, the host saying what it sends",
     (messages) => messages.toSpliced(1, 2),
@@ -184,6 +270,24 @@ test("conversations that share a hook keep what is known of their agents apart",
   }
 });
 
+test("agents that share a hook and a beginning each go on in their own conversation", async () => {
+  const beginning = new Scribe().user(2000);
+  const makeHook = sharedHook(createTransformContext);
+  const agents = Array.from({ length: 100 }, (_, number) => {
+    const scribe = new Scribe();
+    scribe.now += 1e6 * number;
+    const opening = (by) => [beginning, { ...by.user(10), content: `task ${number}` }];
+    return talk({ contextWindow: 16_000, scale: 1 + number / 200 }, {}, { makeHook, scribe, opening });
+  });
+  for (let round = 0; round < 14; round += 1) {
+    for (const { call } of agents) {
+      const record = await call(700);
+      assert.equal(record.changed, 0, record.reason);
+      if (round >= 2) assertClose(record, 0.04);
+    }
+  }
+});
+
 test("a model of another encoding that failed to answer takes nothing away of what is known", async () => {
   const { call, scribe, loop, rewrite } = talk(SMALL);
   await call(0, { ...scribe.says(0), model: "gpt-5.1-codex", stopReason: "aborted" });
@@ -191,6 +295,25 @@ test("a model of another encoding that failed to answer takes nothing away of wh
   await call(900);
   rewrite((messages, by) => [summed(by), ...messages]);
   assertClose(await call(900), 0.04);
+});
+
+both("of a window that gets smaller most is used, and it is kept to or it is said", async (options) => {
+  for (const [scale, tokens, to, least] of [
+    [1, 10_500, 64_000, 0],
+    [1.5, 10_500, 64_000, 0],
+    [1.27, 3000, 32_000, 8000],
+  ]) {
+    const { calls, loop } = talk({ contextWindow: 200_000, basePrompt: 1000, scale }, options);
+    await calls(12, tokens);
+    loop.provider.contextWindow = to;
+    for (const [at, record] of (await calls(12, 500)).entries()) {
+      assert.ok(
+        !record.isUnreported && (at > 3 || record.prompt > least),
+        `${record.prompt} of ${to} are sent`,
+      );
+      assertClose(record, 0.02);
+    }
+  }
 });
 
 for (const [what, from, made, to, model, pauseMs] of [

@@ -118,7 +118,7 @@ for (const file of sessions) {
       await tab.goto(await inspector.open());
       for (const [i, call] of someOf(session.calls).entries()) {
         await hook(session.messagesBefore(call));
-        inspector.answered({ type: "message_end", message: session.message(call.at) });
+        inspector.answered({ type: "message_end", message: session.all[call.at] });
         await tab.locator("#calls tbody tr").nth(i).waitFor();
         assertWords(await tab.locator("main").textContent(), `call ${call.number}`);
       }

@@ -2,6 +2,7 @@
 // reports. Judges nothing.
 
 import hook from "../../../lib/hook/hook.js";
+import { recordingOf } from "../recordings.mjs";
 import { commonRun } from "./same.mjs";
 import { isSent } from "./sizes.mjs";
 
@@ -78,7 +79,8 @@ export class Loop {
 
   #record({ model, given, sent, reply, unchanged, before }) {
     const events = this.#events;
-    const { tokensAfter, schedule, reason } = events.find(({ type }) => type === "transformed") ?? {};
+    const { tokensBefore, tokensAfter, schedule, reason, blockedMs, totalMs } =
+      events.find(({ type }) => type === "transformed") ?? {};
     return {
       call: this.calls,
       model,
@@ -91,8 +93,11 @@ export class Loop {
       readTokens: reply.read,
       isRefused: reply.isRefused,
       estimate: tokensAfter,
+      estimateBefore: tokensBefore,
       schedule,
       reason,
+      blockedMs,
+      totalMs,
       saysOverflow: events.some(({ type }) => type === "contextOverflow"),
       failure: events.find(({ type }) => type === "failed")?.message,
       events,
@@ -100,9 +105,38 @@ export class Loop {
   }
 }
 
-/** Plays a list of messages: what was said is said again, its usage is not looked at. */
-export async function* play(said, loop) {
-  for (const message of said)
-    if (message.role === "assistant") yield await loop.call(message);
-    else loop.messages.push(message);
+/**
+ * Plays a recording, or a list of messages: what was said is said again, its usage is not looked at. Where the list was
+ * changed when it was recorded, by a compaction or a branch, it is changed so again. `beforeCall()` is the host's chance
+ * to change it otherwise, `onChange()` is told of the changes that were recorded.
+ */
+export async function* play(session, loop, { beforeCall, onChange } = {}) {
+  const recording = recordingOf(session);
+  const said = new Map();
+  for (const [stretch, { opening, from, to }] of recording.stretches.entries()) {
+    if (stretch > 0) {
+      loop.messages = opening.map((number) => said.get(number) ?? unheard(recording.all[number]));
+      onChange?.();
+    }
+    for (let number = from; number < to; number += 1) {
+      const message = copyOf(recording, number, to);
+      if (message.role === "assistant" && loop.messages.length > 0) {
+        beforeCall?.();
+        yield await loop.call(message);
+      } else loop.messages.push(unheard(message));
+      said.set(number, loop.messages.at(-1));
+    }
+  }
+}
+
+/** A message as it stands in the live list although no call of the loop made it. */
+function unheard(message) {
+  return message.role === "assistant" ? { ...message, usage: NO_USAGE } : { ...message };
+}
+
+/** In a conversation that goes on live nothing is newer than what comes next, as the summary is that opens a recording. */
+function copyOf(recording, number, end) {
+  const message = { ...recording.all[number] };
+  const next = number + 1 < end ? recording.all[number + 1].timestamp : undefined;
+  return message.timestamp > next ? { ...message, timestamp: next } : message;
 }

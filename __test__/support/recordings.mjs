@@ -1,7 +1,7 @@
 // Recordings of lists that no host recorded or compacted, and what a provider would count of them.
 
-import { Recording } from "../lib/cli/recording/recording.mjs";
-import { countedIn, estimatesOf } from "../lib/cli/report/play.mjs";
+import { Recording } from "../../lib/cli/recording/recording.mjs";
+import { countedIn, estimatesOf } from "../../lib/cli/report/play.mjs";
 
 /** `messages` as a recording; one that is a recording already stays what it is. */
 export function recordingOf(messages) {
