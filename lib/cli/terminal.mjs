@@ -3,7 +3,7 @@
 import { styleText } from "node:util";
 
 /** Columns of a terminal that does not report its size. */
-const USUAL_COLUMNS = 80;
+export const USUAL_COLUMNS = 80;
 /** Text is not wrapped narrower than this; the line gets longer instead. */
 const LEAST_PROSE = 24;
 const TAB = "    ";
@@ -29,13 +29,13 @@ export function printable(text) {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "");
 }
 
-/** One line, broken between words if it is wider than `columns`. A wider word stays whole. */
-export function wrapped(line, columns) {
+/** One line, broken between words if it is wider than `columns`. A wider word stays whole, unless `pieces` cuts it. */
+export function wrapped(line, columns, pieces = (word) => [word]) {
   if (columnsOf(line) <= columns) return [line];
   const lines = [""];
   for (const part of line.match(/\s+|\S+/g)) {
     if (columnsOf(lines.at(-1) + part) <= columns) lines[lines.length - 1] += part;
-    else if (/\S/.test(part)) lines.push(part);
+    else if (/\S/.test(part)) lines.push(...pieces(part, columns));
     else lines.push("");
   }
   return lines.map((text) => text.trimEnd()).filter((text) => text !== "");
@@ -58,8 +58,8 @@ export const widthsOf = (rows) =>
  * `rows` of strings under bold `heads`: the first column to the left, numbers to the right. With `hasProse` the last column is
  * text, and is wrapped below itself.
  */
-export function textTable(heads, rows, { hasProse = false } = {}) {
-  const [head, ...lines] = aligned([heads, ...rows], hasProse);
+export function textTable(heads, rows, { hasProse = false, columns } = {}) {
+  const [head, ...lines] = aligned([heads, ...rows], hasProse, columns);
   return [bold(head), ...lines].join("\n");
 }
 
