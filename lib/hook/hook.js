@@ -107,7 +107,7 @@ class Hook {
     return new Conversation(created, this.#host, { encoding, language });
   }
 
-  /** The encoding of the model that answered in `list`; before any answer, that of the latest conversation. */
+  /** Returns the encoding of the model that answered in `list`. Before any answer, it is the latest conversation's. */
   #encodingOf(list) {
     const known = encodingOfTranscript(this.options.encoding, list);
     return known === undefined && !list.some(isAnswer) ? this.#latestEncoding : known;

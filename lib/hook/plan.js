@@ -57,7 +57,7 @@ function request(list, edits, order) {
     const copies = new Map(edits.map(({ index, copy }) => [index, copy]));
     return order.map((index) => copies.get(index) ?? list[index]);
   }
-  // Of a long list little is sent.
+  // Copies only what is sent: most of a long list is dropped.
   const sent = [];
   let next = 0;
   for (const { index, count, copy } of edits) {

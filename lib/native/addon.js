@@ -74,8 +74,8 @@ function loadBundled(key, isBuilt, missed) {
 }
 
 /**
- * Loads a file, unless it is shorter than the package says. Adds an error to `missed`. Linux loads a library
- * that a broken download or a full disk cut short, and its first missing page kills the process. Other systems refuse such a file.
+ * Loads a file, unless it is shorter than the package says. Adds an error to `missed`. A broken download or a full disk leaves a
+ * short file. Linux loads it, and the first missing page kills the process. Other systems refuse it.
  */
 function loadFile(key, file, missed) {
   try {

@@ -52,7 +52,7 @@ pub struct Fold {
     pub(super) pending: Option<Pending>,
     /// True if a call that this process planned was answered.
     pub(super) has_answer: bool,
-    /// What messages showed, up to the last batch that was tried. Copies of the fold share it until then.
+    /// The index as of the last batch that was tried. Copies of the fold share it until the next one.
     pub(super) index: Arc<CoverageIndex>,
     pub(super) rental: SkiRental,
     /// True if a call was planned, also of the list before a rewrite.

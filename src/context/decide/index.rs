@@ -23,7 +23,7 @@ pub struct CoverageIndex {
     names: FxHashMap<Identifier, u32>,
     lines: FxHashMap<Line, u32>,
     pieces: Vec<Piece>,
-    /// What each message shows.
+    /// Ids of the names and lines of each message, by position.
     messages: Vec<MessagePieces>,
     /// Calls so far.
     calls: u32,
@@ -78,7 +78,7 @@ impl CoverageIndex {
         }
     }
 
-    /// What the message at `index` shows.
+    /// Ids of the names and lines of the message at `index`.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&MessagePieces> {
         self.messages.get(index)

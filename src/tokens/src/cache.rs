@@ -70,7 +70,7 @@ impl<V: Copy + Default> Table<V> {
         slot.map_or(0, |&[newer, older]| key.count_in(newer.0) | key.count_in(older.0))
     }
 
-    /// The number of tokens and what is kept beside it; 0 if it is not known.
+    /// Returns the number of tokens and the value beside it. The number is 0 if the key is not known.
     #[inline(always)]
     pub(crate) fn get(&self, key: Key) -> (usize, V) {
         let [newer, older] = self.slots.get(self.home(key)).copied().unwrap_or_default();

@@ -29,7 +29,7 @@ use crate::{
 
 const NOT_UPPER: Set = Set::of(&[Class::Lower, Class::Caseless, Class::Mark]);
 
-/// How these patterns differ.
+/// The differences between these patterns.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 struct Rules {
     /// The classes that make words.
