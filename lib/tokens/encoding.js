@@ -4,7 +4,7 @@
 
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");
-const { bytesOf, checked, decodeIds, encodeText } = require("./ids.js");
+const { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts } = require("./ids.js");
 const { ENCODINGS, checkEncoding, encodingForName, numberOf } = require("./models.js");
 
 const NONE = Object.freeze([]);
@@ -70,8 +70,14 @@ class Encoding {
 
   decode(tokens) {
     const texts = this.#foreignTexts();
+    const short = texts === null ? decodeShort(tokens, this.name) : undefined;
+    if (short !== undefined) return short;
     const ids = checked(tokens);
-    if (texts === null) return decodeIds(ids, this.name);
+    if (texts === null) {
+      const text = decodeIds(ids, this.name);
+      keepTexts(ids, this.name);
+      return text;
+    }
     return [...decodeAll(ids.ids.slice(0, ids.count), this.name, texts)].join("");
   }
 

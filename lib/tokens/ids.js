@@ -10,6 +10,8 @@ const { numberOf } = require("./models.js");
 const ROOM = 1 << 16;
 /** Length up to which copying a typed array is faster than passing its buffer. */
 const SHORT = 64;
+/** Ids whose texts are kept: those of the largest vocabularies. */
+const KEPT_TEXTS = 1 << 18;
 
 let kept;
 
@@ -75,9 +77,43 @@ function listOf(tokens) {
 /** Decodes tokens that are all the encoding's own. */
 const decodeIds = ({ ids, count }, encoding) => native().decode(ids, count, numberOf(encoding));
 
+/** By encoding and id: the texts of tokens that were decoded in short lists; null for a part of a character. */
+const texts = new Map();
+
+/**
+ * Decodes a short list by the kept texts of its tokens, which is faster than a native call. Returns undefined if one is not kept or
+ * is a part of a character.
+ */
+function decodeShort(tokens, encoding) {
+  if (!Array.isArray(tokens) || tokens.length > SHORT) return undefined;
+  const known = texts.get(encoding);
+  if (known === undefined) return undefined;
+  let text = "";
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at];
+    const part = typeof token === "number" ? known[token] : undefined;
+    if (part === undefined || part === null) return undefined;
+    text += part;
+  }
+  return text;
+}
+
+/** Keeps the texts of the tokens of a short list. */
+function keepTexts({ ids, count }, encoding) {
+  if (count > SHORT) return;
+  const list = Array.from(ids.subarray(0, count));
+  if (!texts.has(encoding)) texts.set(encoding, new Array(KEPT_TEXTS));
+  const known = texts.get(encoding);
+  for (const id of list) {
+    if (id >= KEPT_TEXTS || known[id] !== undefined) continue;
+    const text = decodeIds(checked([id]), encoding);
+    known[id] = text.includes("\ufffd") ? null : text;
+  }
+}
+
 /** Returns the bytes of tokens. */
 function bytesOf({ ids, count }, encoding) {
   return Buffer.from(native().decode(ids, count, numberOf(encoding), true), "latin1");
 }
 
-module.exports = { bytesOf, checked, decodeIds, encodeText };
+module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts };

@@ -8,6 +8,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// The start of an id without a token.
 const NONE: u32 = u32::MAX;
 
+/// Bytes of a token copied at once, wanted or not: most tokens are shorter, and a fixed length needs no call.
+const STEP: usize = 16;
+
 /// Bytes of tokens by id.
 #[derive(Default)]
 pub(crate) struct Arena {
@@ -47,9 +50,28 @@ impl Arena {
         special: impl Fn(u32) -> Option<&'a [u8]>,
         text: &mut Vec<u8>,
     ) -> Result<(), usize> {
+        let mut end = text.len();
         for (position, &token) in tokens.iter().enumerate() {
-            text.extend_from_slice(self.get(token).or_else(|| special(token)).ok_or(position)?);
+            if let Some(&(start, len)) = self.places.get(token as usize)
+                && len as usize <= STEP
+                && let Some(wide) =
+                    self.bytes.get(start as usize..).and_then(|rest| rest.first_chunk::<STEP>())
+                && let Some(place) = text.get_mut(end..).and_then(|rest| rest.first_chunk_mut())
+            {
+                *place = *wide;
+                end += len as usize;
+                continue;
+            }
+            // A long token, a special one, or no room is left.
+            let bytes = self.get(token).or_else(|| special(token)).ok_or(position)?;
+            let after = end + bytes.len();
+            text.resize(2 * (after + STEP), 0);
+            if let Some(place) = text.get_mut(end..after) {
+                place.copy_from_slice(bytes);
+            }
+            end = after;
         }
+        text.truncate(end);
         Ok(())
     }
 

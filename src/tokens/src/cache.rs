@@ -2,7 +2,7 @@
 //!
 //! The key of a piece of up to 14 bytes is these bytes and their number. The key of a longer piece, or of a span, is a hash. A
 //! slot has room for two entries; a third overwrites the older one. A table takes its memory at the first entry: 1 MB for
-//! counts of short pieces, 1 MB for other counts, and 1 MB for tokens.
+//! counts of short pieces, 1 MB for other counts, 1 MB for tokens of short pieces, and 4.5 MB for tokens of spans.
 
 use super::packing;
 
@@ -16,6 +16,7 @@ pub(crate) const ROW: usize = 4;
 /// Slots of two entries in a table, as powers of two.
 const COUNT_BITS: u32 = 15;
 const ROW_BITS: u32 = 14;
+const SPAN_BITS: u32 = 13;
 /// The number of a short piece's bytes is above them.
 const LENGTH_SHIFT: u32 = 8 * SHORT as u32;
 /// The top twelve bits of an entry are its count.
@@ -93,6 +94,42 @@ impl<V: Copy + Default> Table<V> {
     }
 }
 
+/// Tokens in a full ring.
+const RING: usize = 1 << 20;
+
+/// The tokens of spans: the newest million.
+#[derive(Default)]
+pub(crate) struct Ring {
+    tokens: Vec<u32>,
+    /// Places written so far, with those skipped at the end of a round.
+    written: u64,
+}
+
+impl Ring {
+    /// Keeps the tokens of a span, far fewer than the ring holds, and returns where they start.
+    pub(crate) fn push(&mut self, tokens: &[u32]) -> u64 {
+        let left = RING - self.written as usize % RING;
+        if left < tokens.len() {
+            // The tokens of a span lie in one piece.
+            self.written += left as u64;
+        }
+        let (start, place) = (self.written, self.written as usize % RING);
+        self.tokens.resize(self.tokens.len().max(place + tokens.len()), 0);
+        if let Some(places) = self.tokens.get_mut(place..place + tokens.len()) {
+            places.copy_from_slice(tokens);
+        }
+        self.written += tokens.len() as u64;
+        start
+    }
+
+    /// Returns the tokens of a span, unless newer ones took their place.
+    #[inline(always)]
+    pub(crate) fn get(&self, start: u64, count: usize) -> Option<&[u32]> {
+        let place = start as usize % RING;
+        self.tokens.get(place..place + count).filter(|_| self.written - start <= RING as u64)
+    }
+}
+
 /// The known pieces and spans.
 pub(crate) struct PieceCache {
     pub(crate) short: Table<()>,
@@ -100,11 +137,20 @@ pub(crate) struct PieceCache {
     pub(crate) hashed: Table<()>,
     /// Tokens of short pieces.
     pub(crate) rows: Table<[u32; ROW]>,
+    /// Where the tokens of spans start in the ring.
+    pub(crate) spans: Table<u64>,
+    pub(crate) ring: Ring,
 }
 
 impl PieceCache {
     pub(crate) fn new() -> Self {
-        Self { short: Table::new(COUNT_BITS), hashed: Table::new(COUNT_BITS), rows: Table::new(ROW_BITS) }
+        Self {
+            short: Table::new(COUNT_BITS),
+            hashed: Table::new(COUNT_BITS),
+            rows: Table::new(ROW_BITS),
+            spans: Table::new(SPAN_BITS),
+            ring: Ring::default(),
+        }
     }
 }
 

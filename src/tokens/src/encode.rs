@@ -3,15 +3,41 @@
 use super::{
     cache::{Key, ROW, SHORT},
     count::Counter,
+    spans,
 };
 
 impl Counter {
     /// Appends the tokens of valid UTF-8 text.
     pub(crate) fn encode(&mut self, text: &[u8], tokens: &mut Vec<u32>) {
+        let comes_again = self.seen.comes_again(text);
         let mut at = 0;
         while at < text.len() {
-            at = self.encode_batch(text, at, tokens);
+            let span_end = if comes_again { spans::end(self.vocabulary.pattern, text, at) } else { None };
+            at = match span_end {
+                Some(end) => {
+                    self.encode_span(text.get(at..end).unwrap_or_default(), tokens);
+                    end
+                }
+                None => self.encode_batch(text, at, tokens),
+            };
         }
+    }
+
+    /// Appends the tokens of a span, the same as of its bytes alone.
+    fn encode_span(&mut self, span: &[u8], tokens: &mut Vec<u32>) {
+        let key = spans::key(span);
+        let (count, start) = self.cache.spans.get(key);
+        if let Some(known) = self.cache.ring.get(start, count).filter(|known| !known.is_empty()) {
+            tokens.extend_from_slice(known);
+            return;
+        }
+        let (before, mut at) = (tokens.len(), 0);
+        while at < span.len() {
+            at = self.encode_batch(span, at, tokens);
+        }
+        let found = tokens.get(before..).unwrap_or_default();
+        let start = self.cache.ring.push(found);
+        self.cache.spans.put(key, found.len(), start);
     }
 
     /// Appends the tokens of the next few hundred pieces; where they end.

@@ -13,8 +13,8 @@
 //! out its `pairs`, once a process: 1.6, 2.8 and 1.1 MB. The first decoding lays out its tokens (`arena`).
 //!
 //! A thread keeps a bounded state between calls, for each vocabulary that it counts or encodes by: 1 MB for counts of pieces
-//! of up to 14 bytes, 1 MB for counts of longer pieces and spans, and 1 MB for tokens of pieces of up to 14 bytes. All
-//! vocabularies share 1 MB of UTF-16 turned to UTF-8. Counts of pieces begin with the frequent tokens; all else is laid out
+//! of up to 14 bytes, 1 MB for counts of longer pieces and spans, 1 MB for tokens of pieces of up to 14 bytes, and 4.5 MB for
+//! tokens of spans. All vocabularies share 1 MB of UTF-16 turned to UTF-8. Counts of pieces begin with the frequent tokens; all else is laid out
 //! when it is first needed.
 //!
 //! The modules show their parts on examples: `blocks` the masks of a line of code, `spans` an edited text, `merge` why

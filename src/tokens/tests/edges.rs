@@ -116,6 +116,20 @@ fn long_pieces_count_as_tiktoken_counts_them() {
     }
 }
 
+/// More tokens of spans than are kept, so that the oldest give way.
+#[test]
+fn texts_that_come_again_encode_the_same_however_many_there_were() {
+    let (tokenizer, oracle) = (Tokenizer::cl100k(), tiktoken_rs::cl100k_base_singleton());
+    let text = |number: usize| format!("{number}: {}", format!("line {number} of it\n").repeat(4_000));
+    for number in (0..40).chain(0..40) {
+        let text = text(number);
+        let wanted = oracle.encode_ordinary(&text);
+        for sight in ["first", "remembering", "remembered"] {
+            assert_eq!(tokenizer.encode(&text), wanted, "{sight}: text {number}");
+        }
+    }
+}
+
 #[test]
 fn every_token_is_spelled_as_tiktoken_spells_it() {
     for tokenizer in Tokenizer::all() {
