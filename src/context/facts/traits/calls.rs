@@ -117,6 +117,7 @@ fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut F
     file.is_changed |= has(&names.new, is_text)
         || has(&names.moved, is_text)
         || (has(&names.old, Value::is_string) && !names.new.is_empty());
+    file.is_added |= names.adds;
     file.old.extend(texts_of(fields, &names.old));
     file.new.extend(texts_of(fields, &names.new));
     for diff in texts_of(fields, &names.diff) {

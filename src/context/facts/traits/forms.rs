@@ -91,6 +91,8 @@ pub(super) struct ToolForm {
     /// A script that calls other tools.
     pub(super) code: Names,
     pub(super) folder: Names,
+    /// True if `new` stands beside what the file held.
+    pub(super) adds: bool,
 }
 
 /// A program that reads or changes files, or runs what does.
@@ -113,6 +115,8 @@ pub(super) struct Program {
     pub(super) paths: Names,
     /// Options whose word is the text to write or the script to run.
     pub(super) texts: Names,
+    /// Names and options with which it adds to a file.
+    pub(super) adds: Names,
 }
 
 /// The operands of a program that are files.
@@ -154,6 +158,8 @@ pub(super) struct Scripts {
     pub(super) opens: Names,
     pub(super) writes: Names,
     pub(super) replaces: Names,
+    /// Functions of `writes` that add to a file.
+    pub(super) adds: Names,
 }
 
 impl Form {

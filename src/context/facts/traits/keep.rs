@@ -39,7 +39,7 @@ impl KeepRules {
         let File { path, part, is_searched, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
-        // An edit, a move and a search show too little of the file to be a state.
+        // An edit, an addition, a move and a search show too little of the file to be a state.
         let is_shown = change.as_ref().is_none_or(|change| change.is_whole);
         let part = if change.is_some() { 0 } else { *part };
         (is_named && is_shown && !is_searched)
@@ -77,6 +77,12 @@ mod tests {
             ("Read", r#"{"file_path":".cursor/rules/style.mdc"}"#, "style.mdc"),
             ("Write", r#"{"file_path":"PLAN.md","content":"- [x] one\n- [ ] two"}"#, "PLAN.md"),
             ("TodoWrite", r#"{"todos":[]}"#, "TodoWrite"),
+            ("bash", r#"{"command":"cat > AGENTS.md <<EOF\n- the only rule\nEOF"}"#, "AGENTS.md"),
+            (
+                "apply_patch",
+                r#"{"input":"*** Begin Patch\n*** Add File: AGENTS.md\n+- the only rule\n*** End Patch"}"#,
+                "AGENTS.md",
+            ),
             ("mcp__memory__read_graph", "{}", "read_graph"),
             ("read", r#"{"path":"a/docs/api.md"}"#, "api.md"),
             ("read", r#"{"path":"a.spec"}"#, "a.spec"),
@@ -94,6 +100,15 @@ mod tests {
             ("edit", r#"{"path":"PLAN.md","oldText":"- [ ] one","newText":"- [x] one, and some more"}"#),
             ("bash", r#"{"command":"echo AGENTS.md"}"#),
             ("bash", r#"{"command":"cat AGENTS.md | grep -n step"}"#),
+            ("bash", r#"{"command":"cat >> AGENTS.md <<EOF\n- one more rule\nEOF"}"#),
+            (
+                "str_replace_editor",
+                r#"{"command":"insert","path":"AGENTS.md","insert_line":3,"new_str":"- one more rule"}"#,
+            ),
+            (
+                "apply_patch",
+                r#"{"input":"*** Begin Patch\n*** Update File: AGENTS.md\n@@\n+- one more rule\n*** End Patch"}"#,
+            ),
         ] {
             assert_eq!(state(tool, arguments), None, "{tool} {arguments}");
         }

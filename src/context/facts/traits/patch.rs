@@ -6,14 +6,15 @@ use super::target::{File, FileUse};
 /// The first line of a patch in the form of `apply_patch`.
 pub(super) const START: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
-const FILES: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+const UPDATE: &str = "*** Update File: ";
+const FILES: [&str; 3] = [UPDATE, "*** Add File: ", "*** Delete File: "];
 /// Files looked at in one text.
 const MAX_FILES: usize = 256;
 
 impl<'a> FileUse<'a> {
-    /// A file that a patch changes: `old` has the lines that stay and those that go, `new` those that stay and those that come.
-    fn patched(path: &'a str) -> Self {
-        Self { path: path.trim(), is_changed: true, ..Self::default() }
+    /// A file that a patch changes, or makes unless `is_added`: `old` has the lines that stay and those that go, `new` those that stay and those that come.
+    fn patched(path: &'a str, is_added: bool) -> Self {
+        Self { path: path.trim(), is_changed: true, is_added, ..Self::default() }
     }
 
     fn take(&mut self, line: &'a str) {
@@ -48,7 +49,7 @@ fn patches(text: &str) -> Vec<FileUse<'_>> {
             is_open = !line.starts_with(END);
         } else if !is_open {
         } else if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
-            files.push(FileUse::patched(path));
+            files.push(FileUse::patched(path, line.starts_with(UPDATE)));
         } else if let Some(file) = files.last_mut() {
             file.take(line);
         }
@@ -70,7 +71,7 @@ fn unified(text: &str) -> Vec<FileUse<'_>> {
             let name = if new.trim() == NONE { old } else { new };
             let name = name.split('\t').next().unwrap_or_default();
             let bare = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
-            files.push(FileUse::patched(bare));
+            files.push(FileUse::patched(bare, old.trim() != NONE));
         } else if line.starts_with("diff --git ") {
             is_hunk = false;
         } else if line.starts_with("@@") {
@@ -122,9 +123,9 @@ mod tests {
                 FileUse {
                     old: vec!["stays", "goes"],
                     new: vec!["stays", "comes"],
-                    ..FileUse::patched("a.rs")
+                    ..FileUse::patched("a.rs", true)
                 },
-                FileUse { new: vec!["new"], ..FileUse::patched("c.rs") },
+                FileUse { new: vec!["new"], ..FileUse::patched("c.rs", false) },
             ]
         );
         assert_eq!(files("*** Begin Patch\n-stray"), []);
@@ -140,9 +141,9 @@ mod tests {
                 FileUse {
                     old: vec!["stays", "-- goes"],
                     new: vec!["stays", "comes"],
-                    ..FileUse::patched("a.rs")
+                    ..FileUse::patched("a.rs", true)
                 },
-                FileUse { new: vec!["new"], ..FileUse::patched("c.rs") },
+                FileUse { new: vec!["new"], ..FileUse::patched("c.rs", false) },
             ]
         );
     }

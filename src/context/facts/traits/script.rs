@@ -98,6 +98,8 @@ impl<'a> Scope<'a> {
             let writes = scripts.writes.has(function);
             let text = rest.get(2).filter(|_| writes).and_then(|word| self.text(word));
             self.write(writes || mode.starts_with(['w', 'a', 'x']), text);
+            let is_added = mode.starts_with('a') || scripts.adds.has(function);
+            self.files.get_mut(self.current).into_iter().for_each(|file| file.is_added |= is_added);
         } else if scripts.writes.has(function) {
             self.write(true, rest.first().and_then(|word| self.text(word)));
         } else if scripts.replaces.has(function)

@@ -91,14 +91,14 @@ impl Reader {
             Some(echo) if echo.files == Operands::Echo => {
                 self.here(command, Some(rest.join(" ").replace("\\n", "\n")));
             }
-            Some(program) => self.run(program, rest, command),
+            Some(program) => self.run(program, &name, rest, command),
             None => self.here(command, None),
         }
         self.folder = outside;
         self.piped = self.piped.max(self.files.len() - before);
     }
 
-    fn run(&mut self, program: &'static Program, words: &[&str], command: &Command) {
+    fn run(&mut self, program: &'static Program, name: &str, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
         let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
         let is_searched = program.files == Operands::Search;
@@ -113,13 +113,15 @@ impl Reader {
             }
             Operands::Revision | Operands::Named => read.named.iter().filter_map(reads).collect(),
             Operands::Move => match read.files[..] {
-                [from, _] => written(from, folder, &[]).into_iter().collect(),
+                [from, _] => written(from, folder, &[], false).into_iter().collect(),
                 _ => Vec::new(),
             },
             Operands::Write => {
                 let given = read.text.or(command.body.as_deref());
                 let texts = given.or(self.text.as_deref()).into_iter().collect::<Vec<_>>();
-                read.files.iter().filter_map(|path| written(path, folder, &texts)).collect()
+                let is_added =
+                    program.adds.has(name) || words.iter().any(|word| program.adds.has(&word.to_lowercase()));
+                read.files.iter().filter_map(|path| written(path, folder, &texts, is_added)).collect()
             }
             Operands::Patch => {
                 let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
@@ -151,7 +153,7 @@ impl Reader {
     fn here(&mut self, command: &Command, own: Option<String>) {
         let body = command.body.clone().or(own);
         if let (Some(path), Some(body)) = (&command.target, &body) {
-            self.extend("cat", written(path, self.folder.as_deref(), &[body]));
+            self.extend("cat", written(path, self.folder.as_deref(), &[body], command.is_added));
         }
         self.text = body;
     }
@@ -300,7 +302,7 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|of| of.is_ascii_alphanumeric() || of == '_')
 }
 
-fn written(path: &str, folder: Option<&str>, texts: &[&str]) -> Option<File> {
-    let file = FileUse { path, is_changed: true, new: texts.to_vec(), ..FileUse::default() };
+fn written(path: &str, folder: Option<&str>, texts: &[&str], is_added: bool) -> Option<File> {
+    let file = FileUse { path, is_changed: true, is_added, new: texts.to_vec(), ..FileUse::default() };
     file.file(folder).filter(|_| is_path(path))
 }

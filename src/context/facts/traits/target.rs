@@ -75,6 +75,8 @@ pub(super) struct FileUse<'a> {
     pub(super) is_searched: bool,
     /// True if the call writes to the file or moves it.
     pub(super) is_changed: bool,
+    /// True if what it writes stands beside what the file held.
+    pub(super) is_added: bool,
     /// The texts it expects to find.
     pub(super) old: Vec<&'a str>,
     /// The texts it leaves.
@@ -84,7 +86,8 @@ pub(super) struct FileUse<'a> {
 impl FileUse<'_> {
     /// The file; its path is relative to `folder`.
     pub(super) fn file(&self, folder: Option<&str>) -> Option<File> {
-        let change = self.is_changed.then(|| Change::of(&self.old, &self.new));
+        let mut change = self.is_changed.then(|| Change::of(&self.old, &self.new));
+        change.iter_mut().for_each(|change| change.is_whole &= !self.is_added);
         let Self { part, is_searched, .. } = *self;
         Some(File { path: Path::of(self.path, folder)?, part, is_searched, change })
     }

@@ -14,6 +14,8 @@ pub(super) struct Command {
     pub(super) words: Vec<String>,
     /// The file that its output goes to.
     pub(super) target: Option<String>,
+    /// True if it is added to what the file holds.
+    pub(super) is_added: bool,
     /// Text of its here-document or here-string.
     pub(super) body: Option<String>,
     /// True if it reads what the command before it writes.
@@ -194,13 +196,14 @@ impl<'a> Splitter<'a> {
 
     /// `>`: the file that output goes to, unless it is a descriptor or the place of errors.
     fn output(&mut self, is_aside: bool) {
+        let is_added = self.rest.starts_with(">>");
         let behind = self.rest.trim_start_matches('>');
         self.rest = behind.strip_prefix('|').unwrap_or(behind);
         let is_aside = self.skip('&') || is_aside;
         self.rest = self.rest.trim_start_matches(BLANKS);
         let target = self.word();
         if !is_aside && !target.is_empty() {
-            self.command.target = Some(target);
+            (self.command.target, self.command.is_added) = (Some(target), is_added);
         }
     }
 

@@ -131,7 +131,6 @@ const WRITES: &str = r#"
 Write | {"file_path": "src/a.rs", "content": "$text"}
 write | {"path": "src/a.rs", "content": "$text"}
 write_to_file | {"path": "src/a.rs", "content": "$text", "line_count": 1}
-edit_file | {"target_file": "src/a.rs", "instructions": "", "code_edit": "$text"}
 Write | {"path": "src/a.rs", "contents": "$text"}
 create | {"path": "src/a.rs", "file_text": "$text"}
 create_file | {"filePath": "src/a.rs", "content": "$text"}
@@ -140,11 +139,22 @@ shell | {"command": ["bash", "-lc", "cat > src/a.rs <<'EOF'\n$text\nEOF"]}
 bash | {"command": "cd src; cat <<EOF >a.rs\n$text\nEOF\nmake"}
 bash | {"command": "tee src/a.rs <<-EOF\n\t$text\n\tEOF"}
 bash | {"command": "cat <<'EOF' | tee src/a.rs\n$text\nEOF"}
-bash | {"command": "echo '$text' >> src/a.rs"}
 bash | {"command": "python -c \"open('src/a.rs', 'w').write('$text')\""}
 powershell | {"command": "@'\n$text\n'@ | Set-Content -Path src\\a.rs"}
 powershell | {"command": "Set-Content -Path src\\a.rs -Value '$text'"}
 apply_patch | {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+$text\n*** End Patch"}
+"#;
+
+const ADDITIONS: &str = r#"
+insert_content | {"path": "src/a.rs", "line": 0, "content": "$text"}
+str_replace_editor | {"command": "insert", "path": "src/a.rs", "insert_line": 1, "new_str": "$text"}
+edit_file | {"target_file": "src/a.rs", "instructions": "", "code_edit": "$text"}
+bash | {"command": "echo '$text' >> src/a.rs"}
+bash | {"command": "echo '$text' | tee -a src/a.rs"}
+bash | {"command": "python -c \"open('src/a.rs', 'a').write('$text')\""}
+powershell | {"command": "Add-Content -Path src\\a.rs -Value '$text'"}
+powershell | {"command": "@'\n$text\n'@ | Out-File -Append src\\a.rs"}
+apply_patch | {"input": "*** Begin Patch\n*** Update File: src/a.rs\n@@\n+$text\n*** End Patch"}
 "#;
 
 const MOVES: &str = r#"
@@ -270,7 +280,9 @@ fn an_edit_is_the_same_change_in_every_form() {
         ("$diff", &diff),
     ];
     all_are(EDITS, &texts, &file(Some(Change::of(&[old], &[new]))));
-    all_are(WRITES, &[("$text", new)], &file(Some(Change::of(&[], &[new]))));
+    let written = Change::of(&[], &[new]);
+    all_are(ADDITIONS, &[("$text", new)], &file(Some(Change { is_whole: false, ..written.clone() })));
+    all_are(WRITES, &[("$text", new)], &file(Some(written)));
 }
 
 #[test]
