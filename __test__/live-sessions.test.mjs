@@ -24,12 +24,13 @@ const MOST_TOLD = 20;
 const ONCE_BROKEN = [
   900132, 901246, 901399, 901588, 902994, 903933, 905130, 905964, 905981, 906728, 907931, 907942, 908627,
   910302, 911339, 911408, 912153, 912576, 912797, 2008242, 2009263, 2012953, 3004314, 3009379, 5213, 5373,
-  5395, 1437,
+  5395, 1437, 600115,
 ];
 
 /** The same where the host switches: conversations lost at a branch or a model's first answer, refusals taken for ever more. */
 const ONCE_BROKEN_BY_SWITCHES = [
   171, 343, 1175, 10895, 11191, 13551, 14875, 18551, 19727, 22831, 904786, 906828, 50006361, 1540, 5476, 5592,
+  70168, 80236, 120176,
 ];
 
 test("what was broken once", async () => {

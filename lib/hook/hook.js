@@ -70,7 +70,7 @@ class Hook {
     // The host pushes into the live array while this call waits. Holes become undefined.
     const list = [...messages];
     const kind = {
-      encoding: () => this.#encodingOf(list),
+      encoding: () => encodingOfTranscript(this.options.encoding, list, this.#latestEncoding),
       language: () => languageOf(this.options.marker, list),
     };
     const found = this.#conversations.find(list, kind);
@@ -105,12 +105,6 @@ class Hook {
     this.#lessons.set(encoding, lessons);
     const created = new Native(nativeOptions(this.options, encoding, language), lessons);
     return new Conversation(created, this.#host, { encoding, language });
-  }
-
-  /** Returns the encoding of the model that answered in `list`. Before any answer, it is the latest conversation's. */
-  #encodingOf(list) {
-    const known = encodingOfTranscript(this.options.encoding, list);
-    return known === undefined && !list.some(isAnswer) ? this.#latestEncoding : known;
   }
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */

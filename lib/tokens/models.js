@@ -111,15 +111,15 @@ function encodingIn({ encoding, model } = {}) {
 
 /**
  * Returns the wanted encoding. "auto" is that of the first model that answered: counts stay when another model continues, and
- * calibration learns the difference. Undefined means cl100k_base: before the first answer, and for models of other vendors.
+ * calibration learns the difference. Before any answer it is `latest`. Undefined means cl100k_base, as for models of other vendors.
  */
-function encodingOfTranscript(wanted, messages) {
+function encodingOfTranscript(wanted, messages, latest) {
   if (wanted !== "auto") return nameOfEncoding(wanted);
   for (const message of messages) {
     const model = modelOf(message);
     if (model !== undefined) return encodingOf(model);
   }
-  return undefined;
+  return latest;
 }
 
 /** Returns the model of an answer; undefined for a failed answer and for a message that cannot be read. */

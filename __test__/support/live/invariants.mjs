@@ -80,8 +80,10 @@ export class Invariants {
     const question = given.findLast(({ role }) => role === "user");
     if (question !== undefined && !sent.some((message) => isSame(message, question)))
       yield "question: the last user message is gone";
-    const isRefusedAgain = record.isRefused && goesOn(given, this.#lastGiven);
-    this.#refusedInARow = isRefusedAgain ? this.#refusedInARow + 1 : Number(record.isRefused);
+    // A hook is not told of a refusal whose answer was lost.
+    const isRefused = record.isRefused && !record.isLost;
+    this.#refusedInARow =
+      isRefused && goesOn(given, this.#lastGiven) ? this.#refusedInARow + 1 : Number(isRefused);
     this.#lastGiven = given;
     if (this.#refusedInARow > MOST_REFUSED && !isLeast(record))
       yield `refused: ${this.#refusedInARow} times in a row; estimate ${Math.round(record.estimate)}, sent ${record.prompt}`;

@@ -102,6 +102,7 @@ impl Conversation {
             overhead_tokens: terms.overhead_tokens,
             estimate,
             window: lessons.window(newest, window),
+            stated_window: window,
         });
         // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);

@@ -117,10 +117,15 @@ impl Fold {
                 let mut request = self.settle_request(index, message, other_list.is_some());
                 if request.is_planned_here {
                     self.has_answer = true;
-                    lessons.answered(message, Sent { raw, edited: request.sent });
+                    request.stated_window = Some(self.host_limits.context_window);
+                    let Request { sent: edited, stated_window, .. } = request;
+                    lessons.answered(message, Sent { raw, edited, stated_window });
                 } else if let Some(sent) = other_list {
                     lessons.answered(message, sent);
                     request.other_list = other_list;
+                } else {
+                    // A summary hides which call this answers: one of the latest.
+                    request.stated_window = lessons.stated_window();
                 }
                 // A late report was not known yet when this call was planned.
                 if !replace(&mut is_caught_up, true) {
@@ -155,7 +160,7 @@ impl Fold {
             self.account.keep_trial();
         }
         let touched = self.account.take_oldest_touched();
-        Request { sent, touched, is_planned_here, other_list: None }
+        Request { sent, touched, is_planned_here, stated_window: None, other_list: None }
     }
 
     /// Takes in the next message.
@@ -215,7 +220,8 @@ impl Fold {
             }
             None => Some(self.decide_sticky(is_first)),
         };
-        let sent = Sent { raw: self.account.raw(), edited: self.account.sent() };
+        let stated_window = Some(self.host_limits.context_window);
+        let sent = Sent { raw: self.account.raw(), edited: self.account.sent(), stated_window };
         let last = self.account.rows().last().map(|row| row.message.identity);
         let call = Call { last, sent, estimated: self.context() };
         let moves = decided.is_some_and(|decided| decided.verdict.moves());

@@ -84,6 +84,12 @@ impl Lessons {
         window.filter(|_| is_news)
     }
 
+    /// The window that the host stated at the latest call, in tokens.
+    #[must_use]
+    pub fn stated_window(&self) -> Option<f64> {
+        self.calls.back()?.sent.stated_window
+    }
+
     /// Remembers a call.
     pub fn called(&mut self, call: Call) {
         self.calls.push_back(call);

@@ -15,6 +15,8 @@ pub struct Request {
     pub touched: Option<usize>,
     /// True if this process planned it.
     pub is_planned_here: bool,
+    /// The window that the host stated, unless the call had another list.
+    pub stated_window: Option<f64>,
     /// What was sent in it, if the host changed the list afterwards.
     pub other_list: Option<Sent>,
 }
@@ -69,7 +71,7 @@ impl Reports {
         (message, assistant): (&Message, &Assistant),
         request: Request,
     ) {
-        let Request { sent, touched, is_planned_here, other_list } = request;
+        let Request { sent, touched, is_planned_here, stated_window, other_list } = request;
         let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
@@ -78,7 +80,8 @@ impl Reports {
         // knows what was sent.
         let is_known = self.is_rewritten && (is_planned_here || other_list.is_some());
         let edited = other_list.map_or(sent, |sent| sent.edited);
-        let sent = Sent { raw: if is_known { edited } else { account.raw() }, edited };
+        let stated_window = other_list.map_or(stated_window, |sent| sent.stated_window);
+        let sent = Sent { raw: if is_known { edited } else { account.raw() }, edited, stated_window };
         if message.is_sent || assistant.usage.refused.is_some() {
             self.calibration.observe(index, assistant, sent, is_stale && !is_known);
         }
@@ -129,6 +132,7 @@ mod tests {
             sent: Size { cl100k: 30_000, messages: 1 },
             touched: None,
             is_planned_here,
+            stated_window: None,
             other_list: None,
         };
         let assistant = answer.assistant().expect("is an answer");

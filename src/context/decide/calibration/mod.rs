@@ -32,6 +32,8 @@ pub struct Sent {
     pub raw: Size,
     /// With the edits decided then.
     pub edited: Size,
+    /// The window that the host stated at the call, in tokens; `None` if that is not known.
+    pub stated_window: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -49,6 +51,8 @@ pub struct Known {
     pub estimate: Option<Estimate>,
     /// The window that refusals taught them.
     pub window: Option<LearnedWindow>,
+    /// The window that the host states now, in tokens.
+    pub stated_window: f64,
 }
 
 /// What a conversation has learned of the model that answered last.
@@ -155,11 +159,10 @@ impl Calibration {
         match answer.usage.refused {
             // It names the window all the same; what was refused is not known.
             Some(refusal) if is_stale && refusal.limit.is_some() => {
-                let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, f64::INFINITY);
-                self.models.change(&answer.source, learn);
+                self.learn(&answer.source, refusal, sent, f64::INFINITY);
             }
             _ if is_stale => {}
-            Some(refusal) => self.refuse(&answer.source, refusal, sent.edited),
+            Some(refusal) => self.refuse(&answer.source, refusal, sent),
             None if answer.usage.prompt_tokens().is_none() => {
                 self.unreported.push((index, sent));
                 self.unreported.drain(..self.unreported.len().saturating_sub(UNREPORTED));
@@ -168,21 +171,28 @@ impl Calibration {
         }
     }
 
-    fn refuse(&mut self, source: &Source, refusal: Refusal, sent: Size) {
-        let estimated = self.estimate().tokens(sent);
+    fn refuse(&mut self, source: &Source, refusal: Refusal, sent: Sent) {
+        let size = sent.edited;
+        let estimated = self.estimate().tokens(size);
         let is_known = self.models.get(source).and_then(|model| model.line.as_ref()).is_some();
         let is_plausible = |tokens: &f64| match refusal.limit_for(*tokens) {
             _ if is_known => (tokens / estimated - 1.0).abs() <= MOST_MISS,
             // Else even a request without messages would be over the limit.
-            Some(limit) => tokens - PRIOR_SCALE * (sent.cl100k as f64) < limit,
+            Some(limit) => tokens - PRIOR_SCALE * (size.cl100k as f64) < limit,
             None => true,
         };
         if let Some(tokens) = refusal.tokens(estimated).filter(is_plausible) {
-            self.take(source, Report { tokens, size: sent }, true);
+            self.take(source, Report { tokens, size }, true);
         }
-        let tokens = self.estimate().tokens(sent);
-        let room = self.models.change(source, |model| model.learned.refuse(refusal, sent, tokens));
-        self.room = Some(room);
+        self.room = self.learn(source, refusal, sent, self.estimate().tokens(size));
+    }
+
+    /// Learns the window from the refusal of a request of `tokens`. Returns the most tokens of the next one. A refusal under another
+    /// window than the host states now says nothing about this one.
+    fn learn(&mut self, source: &Source, refusal: Refusal, sent: Sent, tokens: f64) -> Option<f64> {
+        let is_of_now = |window: f64| window.total_cmp(&self.known.stated_window).is_eq();
+        let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, tokens);
+        sent.stated_window.is_none_or(is_of_now).then(|| self.models.change(source, learn))
     }
 
     /// Learns from reports that came in after their messages were taken in; gives back which those are.
@@ -201,7 +211,7 @@ impl Calibration {
         late
     }
 
-    fn report(&mut self, Assistant { source, usage, .. }: &Assistant, Sent { raw, edited }: Sent) {
+    fn report(&mut self, Assistant { source, usage, .. }: &Assistant, Sent { raw, edited, .. }: Sent) {
         let Some(tokens) = usage.prompt_tokens() else { return };
         self.is_reported = true;
         let [raw, edited] = [raw, edited].map(|size| Report { tokens, size });

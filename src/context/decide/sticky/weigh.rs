@@ -25,7 +25,12 @@ impl Fold {
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
-        self.rental.carried = if decided.verdict.moves() { 0.0 } else { decided.carried };
+        self.rental.carried = match decided.verdict {
+            // After a restart nothing tells which call was the first that was planned.
+            Verdict::Unreported => weighed.carried,
+            verdict if verdict.moves() => 0.0,
+            _ => decided.carried,
+        };
         decided
     }
 
@@ -35,7 +40,7 @@ impl Fold {
         let prices = self.prices();
         let rewritten = rewritten_tokens(&self.account, &self.estimate(), prices);
         let left = self.context();
-        // After a restart nothing tells which call was the first that was planned.
+        // The same after a restart.
         if weighed.verdict != Verdict::Unreported {
             self.rental.left = left;
         }

@@ -86,8 +86,10 @@ pub(super) struct FileUse<'a> {
 impl FileUse<'_> {
     /// The file; its path is relative to `folder`.
     pub(super) fn file(&self, folder: Option<&str>) -> Option<File> {
-        let mut change = self.is_changed.then(|| Change::of(&self.old, &self.new));
-        change.iter_mut().for_each(|change| change.is_whole &= !self.is_added);
+        let change = self.is_changed.then(|| {
+            let change = Change::of(&self.old, &self.new);
+            Change { is_whole: change.is_whole && !self.is_added, ..change }
+        });
         let Self { part, is_searched, .. } = *self;
         Some(File { path: Path::of(self.path, folder)?, part, is_searched, change })
     }
