@@ -206,6 +206,18 @@ test("a conversation whose first message was edited stays known among many", () 
   assert.equal(conversations.find([...changed, user("on")], kind).conversation?.target, changed);
 });
 
+test("before any answer lists that begin alike are two conversations, behind one they are branches", () => {
+  const conversations = new Conversations();
+  const kind = { encoding: () => undefined, language: () => "en" };
+  const list = [user("go"), says("done"), user("next"), says("done again")];
+  const conversation = { target: list, language: "en" };
+  conversations.keep(conversation, list, {});
+  assert.deepEqual(conversations.find([list[0], user("another")], kind), {});
+  const branch = conversations.find([...list.slice(0, 2), user("another")], kind);
+  assert.equal(branch.conversation, conversation);
+  assert.equal(branch.isFork, true);
+});
+
 test("a conversation with ids like another's keeps its own language", async () => {
   const bare = (messages) => structuredClone(messages).map(({ timestamp, ...message }) => message);
   const talk = (first) =>

@@ -76,3 +76,10 @@ test("-0 in the arguments of a call comes back as -0, from memory and from a dat
     assert.deepEqual(back.content[0].arguments, call.arguments);
   }
 });
+
+test("arguments that are nested too deeply for any request come back as their text", () => {
+  const text = `{"list":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+  const said = { role: "assistant", content: "", toolCalls: [{ id: "1", name: "move", arguments: text }] };
+  const [{ content }] = sessions.toAgentMessages([said]);
+  assert.deepEqual(content[0].arguments, { value: text });
+});

@@ -93,6 +93,8 @@ function callBlock({ id, name, arguments: text }) {
   let value;
   try {
     value = JSON.parse(text) ?? {};
+    // Throws for a value that is nested too deeply for any request.
+    written(value);
   } catch {
     value = text;
   }

@@ -1,7 +1,7 @@
 //! Runs work on one of Node's worker threads: guarded, and rejected with an error that carries a code.
 
 use napi::bindgen_prelude::{AsyncTask, JsError, ToNapiValue, TypeName};
-use napi::{Env, Error, Task};
+use napi::{Env, Task};
 
 use super::failure::{Failure, Result};
 use super::guarded::guarded;
@@ -14,8 +14,6 @@ type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 /// A task for a worker thread.
 pub struct Blocking<T> {
     work: Option<Work<T>>,
-    /// The failure until `reject`: napi's error type has no field for the code.
-    failure: Option<Failure>,
 }
 
 /// Runs `work` on a worker thread.
@@ -23,36 +21,23 @@ pub(super) fn blocking<T>(work: impl FnOnce() -> Result<T> + Send + 'static) -> 
 where
     T: ToNapiValue + TypeName + Send + 'static,
 {
-    AsyncTask::new(Blocking { work: Some(Box::new(work)), failure: None })
+    AsyncTask::new(Blocking { work: Some(Box::new(work)) })
 }
 
 impl<T> Task for Blocking<T>
 where
     T: ToNapiValue + TypeName + Send + 'static,
 {
-    type Output = T;
+    /// A failure counts as a result here: napi's error type has no field for the code.
+    type Output = Result<T>;
     type JsValue = T;
 
-    fn compute(&mut self) -> napi::Result<T> {
-        guarded(|| {
-            let work = self.work.take().ok_or_else(|| Failure::internal("the work was done before"))?;
-            work()
-        })
-        .map_err(|failure| {
-            self.failure = Some(failure);
-            Error::from_status(napi::Status::GenericFailure)
-        })
+    fn compute(&mut self) -> napi::Result<Result<T>> {
+        let work = self.work.take();
+        Ok(guarded(|| work.ok_or_else(|| Failure::internal("the work was done before"))?()))
     }
 
-    fn resolve(&mut self, _env: Env, output: T) -> napi::Result<T> {
-        guarded(|| Ok(output)).map_err(Error::from)
-    }
-
-    fn reject(&mut self, env: Env, error: Error) -> napi::Result<T> {
-        guarded(|| {
-            let failure = self.failure.take().unwrap_or_else(|| error.into());
-            Ok(JsError::from(failure).into_unknown(env).into())
-        })
-        .map_or_else(|failure| Err(failure.into()), Err)
+    fn resolve(&mut self, env: Env, outcome: Result<T>) -> napi::Result<T> {
+        guarded(|| outcome).map_err(|failure| JsError::from(failure).into_unknown(env).into())
     }
 }

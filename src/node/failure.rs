@@ -1,7 +1,7 @@
 //! Failures of calls from Node: a stable code, which JavaScript reads as `error.code`, and one sentence.
 
+use napi::Error;
 use napi::bindgen_prelude::JsError;
-use napi::{Error, Status};
 
 /// The return value of an exported function.
 pub(super) type Result<T> = std::result::Result<T, Failure>;
@@ -36,12 +36,5 @@ impl From<Error> for Failure {
 impl From<Failure> for JsError<&'static str> {
     fn from(failure: Failure) -> Self {
         Self::from(Error::new(failure.code, failure.message))
-    }
-}
-
-/// napi's own error type holds only the sentence.
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        Self::new(Status::GenericFailure, failure.message)
     }
 }

@@ -34,22 +34,14 @@ pub(super) struct CallTerms {
     context_window: f64,
     overhead_tokens: Option<f64>,
     max_prompt_tokens: Option<f64>,
-    /// Learned from usage if absent.
-    cache: Option<CacheTerms>,
+    /// Prices of the provider's cache, and seconds an entry lives unread. Learned from usage if absent.
+    prices: Option<Prices>,
+    ttl_seconds: Option<f64>,
     /// When the host kept the cache warm, and when it gave it up, in ms.
     #[serde(default)]
     pub(super) warmed_at: Vec<f64>,
     #[serde(default)]
     pub(super) cold_at: Vec<f64>,
-}
-
-/// Prices of the provider's cache relative to input, and seconds an entry lives unread.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CacheTerms {
-    read: f64,
-    write: f64,
-    ttl_seconds: Option<f64>,
 }
 
 impl Options {
@@ -67,11 +59,7 @@ impl CallTerms {
 
     /// The settings of the hook with those of this call.
     pub(super) fn over(&self, options: &Options) -> Terms {
-        let policy = Policy {
-            prices: self.cache.map(|CacheTerms { read, write, .. }| Prices { read, write }),
-            ttl_seconds: self.cache.and_then(|cache| cache.ttl_seconds),
-            ..options.policy
-        };
+        let policy = Policy { prices: self.prices, ttl_seconds: self.ttl_seconds, ..options.policy };
         let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
         let limits =
             Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::contract::{CACHE_READ, CACHE_WRITE, ECONOMY_BALANCED};
 
 /// Prices of a provider's prompt cache, relative to input.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Prices {
     /// Reading a cached token.
     pub read: f64,
