@@ -30,7 +30,7 @@ const ONCE_BROKEN = [
 /** The same where the host switches: conversations lost at a branch or a model's first answer, refusals taken for ever more. */
 const ONCE_BROKEN_BY_SWITCHES = [
   171, 343, 1175, 10895, 11191, 13551, 14875, 18551, 19727, 22831, 904786, 906828, 50006361, 1540, 5476, 5592,
-  70168, 80236, 120176,
+  70168, 80236, 120176, 1000661,
 ];
 
 test("what was broken once", async () => {

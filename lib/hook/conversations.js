@@ -49,9 +49,13 @@ class Conversations {
     return { conversation, isFork, shared: best };
   }
 
-  /** The only conversation, if a compaction left no message of it: a summary, and answers to its last call. It is given up. */
+  /**
+   * The only conversation, which is that of the last call, if a compaction left no message of it: a summary, and answers to its last
+   * call. It is given up.
+   */
   #compacted([only, ...others], list) {
-    if (only === undefined || others.length > 0 || !opensWithSummary(list)) return undefined;
+    const isOnly = only !== undefined && only === this.#recent[0].deref() && others.length === 0;
+    if (!isOnly || !opensWithSummary(list)) return undefined;
     const answer = list.find(isAnswer);
     const isLater = answer === undefined || answer.timestamp >= only.target.at(-1)?.timestamp;
     if (isLater) this.forget(only);
@@ -123,8 +127,9 @@ function leavesAnswer({ target, knownEnd }, list) {
   return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
 }
 
-/** Tells whether a message of a list is a known one: the same object, or a copy of an answer. */
-const isOwn = (known, message) => known === message && typeof message === "object" && message !== null;
+/** Tells whether a message of a list is a known one: the same object, or a copy of an answer. Agents share system messages. */
+const isOwn = (known, message) =>
+  known === message && typeof message === "object" && message !== null && message.role !== "system";
 const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
 
 /** True if none of the newest known messages stands in `list` where it stood. */
