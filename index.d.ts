@@ -22,8 +22,8 @@ export const transformContext: TransformContext;
 
 /**
  * Makes a hook. The hook resolves with the same array if it edits nothing. Unedited messages are the same objects; an
- * edited one is a shallow copy in which only `content` differs. On any failure, and on abort, the hook resolves with its
- * input and reports through `onEvent`.
+ * edited one is a shallow copy in which only `content` differs. On any failure the hook resolves with its input
+ * and reports through `onEvent`. On abort it resolves with its input and reports nothing.
  * @throws TypeError for an unknown or wrong option; it names the option, the value and what is allowed.
  * @example new Agent({ transformContext: createTransformContext({ contextWindow: () => agent.state.model.contextWindow }) })
  */
@@ -41,6 +41,7 @@ export interface TransformContextOptions {
   contextRatio?: number;
   /**
    * Newest tool results that keep their full text. Default 6 messages; raise it for agents that read many files at once.
+   * Above a limit only the last group is sure to stay whole.
    */
   keepRecentToolResults?: number;
   /** Newest assistant messages that keep their thinking. Default 1; 0 strips all that the provider does not need. */
@@ -50,7 +51,10 @@ export interface TransformContextOptions {
    * the last user message always stay. No value lets a request exceed its provider's limits on images.
    */
   keepRecentImages?: number;
-  /** Newest messages that the sliding window never drops. Default 20; raise it for long chains of small steps. */
+  /**
+   * Newest messages that the sliding window does not drop. Default 20; raise it for long chains of small steps. Above a limit
+   * only the last group is sure to stay.
+   */
   keepRecentMessages?: number;
   /** Lines kept from the beginning of a summarised tool result. Default 3; raise it where a header tells most. */
   summaryHeadLines?: number;
@@ -66,7 +70,10 @@ export interface TransformContextOptions {
    * language of the conversation: Chinese if the first user message, or a summary before it, is Chinese.
    */
   marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
-  /** Tools whose results are never summarised or cut, by name. Default none; name tools that the model has to quote. */
+  /**
+   * Tools whose results are never summarised or cut, by name. Default none; name tools that the model has to quote. A limit may still drop them with their
+   * calls; `protect` keeps them.
+   */
   excludeTools?: string[];
   /**
    * What stays whole in its newest state, up to a tenth of the window. By default these are instructions (`AGENTS.md`,
@@ -107,8 +114,8 @@ export interface TransformContextOptions {
    */
   overheadTokens?: number | (() => number | undefined);
   /**
-   * The encoding that counts text. "auto" (default) is the encoding of the model that answered last if it is OpenAI's, and
-   * cl100k_base otherwise, corrected by calibration. A change of encoding counts every message again.
+   * The encoding that counts text. "auto" (default) is the encoding of the first model that answered if it is OpenAI's, and
+   * cl100k_base otherwise. It stays when another model continues: calibration learns the difference.
    */
   encoding?: "auto" | EncodingName | { readonly name: EncodingName };
   /** Tokens that one image counts as. Default 1200; set what your provider bills. */
@@ -120,8 +127,8 @@ export interface TransformContextOptions {
   /**
    * When the layers may edit. "everyCall" computes all edits anew at each call, which breaks the provider's prompt cache at
    * each call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is "sticky".
-   * A server that reports no cached tokens is assumed to have a prefix cache, with its model's published time to live or
-   * none. A batch may keep only the lines of an old tool result that are worth their tokens. They stay word for word and in
+   * A server that reports no cached tokens is assumed to have a prefix cache. Its entries live as long as the provider publishes,
+   * else until a call finds the cache empty. A batch may keep only the lines of an old tool result that are worth their tokens. They stay word for word and in
    * order, with a marker line for each gap.
    */
   schedule?: "auto" | "everyCall" | "sticky";
@@ -173,7 +180,7 @@ export const KEEP_RECENT_TOOL_RESULTS: 6;
 export const KEEP_RECENT_THINKING: 1;
 /** Share of the context window above which the window slides. */
 export const CONTEXT_RATIO: 0.75;
-/** Newest messages that the sliding window never drops. */
+/** Newest messages that the sliding window does not drop. */
 export const KEEP_RECENT_MESSAGES: 20;
 /** Lines kept from the beginning of a summarised tool result. */
 export const SUMMARY_HEAD_LINES: 3;
@@ -221,7 +228,7 @@ export type StrataEvent =
   | { type: "shrunk"; step: string; tokensSaved: number }
   /** Nothing brings the request below `contextWindow - reserveTokens`; `floorTokens` is the smallest it can be. */
   | { type: "contextOverflow"; tokens: number; contextWindow: number; floorTokens: number }
-  /** An endpoint refused a request and named its limit, which is this model's window for the life of the hook. */
+  /** An endpoint refused a request and named its limit: this model's window until it accepts more or `contextWindow` changes. */
   | { type: "contextWindowLearned"; contextWindow: number; provider: string; model: string }
   /**
    * The last call read `tokens` fewer from the provider's cache than the call before had written. That cost `dollars` more
@@ -233,14 +240,18 @@ export type StrataEvent =
   | { type: "repaired"; index: number; rule: string; after?: number }
   /** The list is not pi's, as `mark` shows. The hook returns it untouched. */
   | { type: "unknownShape"; mark: string; message: string }
-  /** A function of the host's threw or returned a wrong value. Once per hook and option, with the cause and what stands in. */
+  /**
+   * A function of the host's threw or returned a wrong value. Once per hook and option, with the cause and what stands in. Functions
+   * of other options are ignored then, without an event.
+   */
   | { type: "optionFailed"; option: "contextWindow" | "marker" | "protect"; message: string }
   /** The hook failed and resolved with its input. Codes: ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT, ERR_INTERNAL. */
   | { type: "failed"; code: string; message: string };
 
 /**
  * A dry run: what the hook would do now, and why. Edits nothing.
- * @throws TypeError for wrong options; ERR_NATIVE_UNAVAILABLE if the native addon cannot be loaded.
+ * @throws TypeError for wrong options; ERR_UNKNOWN_SHAPE for a list that is not pi's; ERR_NATIVE_UNAVAILABLE if the native addon
+ * cannot be loaded.
  * @example (await explain(agent.state.messages)).schedule.why
  */
 export function explain<M extends MessageLike>(
@@ -327,7 +338,7 @@ export type TiktokenEncoding =
 /** Name of a built-in encoding, or of one loaded by `loadEncoding` (`pi-strata/tokens`). */
 export type EncodingName = TiktokenEncoding | (string & {});
 
-/** The encoding to count in; cl100k_base if neither is given. */
+/** The encoding to count in. If neither is given it is cl100k_base, for OpenAI chats o200k_base. */
 export interface CountOptions {
   /** The encoding, or its name. */
   encoding?: EncodingName | { readonly name: EncodingName };
@@ -411,7 +422,10 @@ export interface Problem {
   message: string;
 }
 
-/** A model's context window in tokens; 200 000 if it names none. */
+/**
+ * A model's context window in tokens; 200 000 if it names none.
+ * @throws TypeError for a window that is no number above 0.
+ */
 export function getContextWindow(model?: { contextWindow?: number }): number;
 
 /**
@@ -435,7 +449,7 @@ export function status(): {
  * Makes a pi `AgentTool` named `recall`, with which the model reads what was summarised. The hook needs `recall: true`, so
  * that each marker ends with a handle. The tool returns a page of 8000 characters, at most 20 000, and the offset of the
  * next. With a pattern it returns the matches. It searches a pattern literally, but `*` matches anything within a line. For a
- * wrong handle it lists the right ones, or says that the conversation was compacted.
+ * wrong handle it lists the newest right ones, or says that no result is long enough to have been shortened.
  * @param messages returns the agent's own messages, which hold every original; called at each use
  * @throws TypeError if `messages` is no function.
  * @example const tools = [...myTools, createRecallTool(() => agent.state.messages)]

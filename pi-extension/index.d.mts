@@ -25,8 +25,9 @@ export type Extension = (pi: ExtensionHost) => void;
 export function createExtension(options?: TransformContextOptions): Extension;
 
 /**
- * Returns the messages with at most `tokens` in them, for a fork that another model continues; the same array where they fit.
- * Never changes a message in place, never rejects.
+ * Resolves with the messages, at most `tokens` in them, for a fork that another model continues; the same array where they fit.
+ * Never changes a message in place.
+ * @throws TypeError for a wrong option or size, and for a list with anything but messages.
  * @example const fork = await shrink(messages, 60_000);
  */
 export function shrink<M extends MessageLike>(

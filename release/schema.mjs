@@ -40,8 +40,11 @@ const RULES = {
     ],
   },
 };
-/** Descriptions of the extension's own settings, which index.d.ts does not know. */
+/** Descriptions of what index.d.ts does not know: the extension's own settings, and those with another default. */
 const OWN = {
+  contextWindow: "The model's window in tokens. Default: what pi reports.",
+  marker: 'The language of the markers: "zh", "en", or "auto" for the conversation\'s.',
+  recall: "False takes the tool `recall` from the model, and the handles from the markers.",
   enabled: "False begins each session paused, as PI_STRATA=off does.",
   protectPaths: "Patterns of files whose results stay whole, such as PLAN.md or docs/**.",
   compactionModel:
@@ -60,7 +63,7 @@ export function schemaOf() {
     ...options.map(([name, { is }]) => [
       name,
       Array.isArray(is) ? { enum: is } : RULES[is],
-      commentOf(name, comments),
+      OWN[name] ?? commentOf(name, comments),
     ]),
     ...Object.entries(OWN_SETTINGS).map(([name, [, rule]]) => [name, ownSchema(rule), OWN[name]]),
   ];

@@ -42,7 +42,7 @@ Anthropic's or the AI SDK's. Options of replay and explain:
                           the cache prices. Without it: as the session was
                           billed, else tokens are weighed
   --options FILE.json     the hook's options as JSON; those below outrank it
-and the options of the hook, as docs/settings.md describes them:
+and the options of the hook, as index.d.ts describes them:
   ${wrapped(
     Object.keys(HOOK_OPTIONS)
       .map((name) => `--${name}`)

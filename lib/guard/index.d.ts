@@ -66,7 +66,8 @@ export function truncateToolResult(
  * newest round alone is too long, its question and its newest calls stay. A call and its results stay or go together.
  * `droppedTokens` counts the dropped messages, with their results cut; `truncated` lists the cut results that are kept.
  * @returns the same array if nothing changed. Uncut messages are the same objects.
- * @throws TypeError for options that are not allowed and for messages of another shape; ERR_NATIVE_UNAVAILABLE.
+ * @throws TypeError for options that are not allowed, for messages of Gemini, Bedrock and LangChain, UIMessages, and entries
+ * that are no objects; ERR_NATIVE_UNAVAILABLE.
  * @example const { messages, dropped } = guardContext(history, { contextWindow: getContextWindow(model) })
  */
 export function guardContext<M extends object>(

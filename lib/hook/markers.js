@@ -17,14 +17,13 @@ const LOOKED_AT_CHARS = 4000;
  */
 function languageOf(marker, messages) {
   if (marker !== "auto") return marker === "en" ? "en" : "zh";
-  const text = openingText(messages);
-  return (isChinese(text) ?? true) ? "zh" : "en";
+  return isChinese(openingText(messages)) ? "zh" : "en";
 }
 
-/** True if more than a tenth of the letters is Chinese: names and code are Latin everywhere. Undefined without a letter. */
+/** True if more than a tenth of the letters is Chinese: names and code are Latin everywhere. */
 function isChinese(text) {
   const letters = text.replace(/\P{L}+/gu, "");
-  return letters === "" ? undefined : 10 * letters.replace(/\P{Script=Han}+/gu, "").length > letters.length;
+  return 10 * letters.replace(/\P{Script=Han}+/gu, "").length > letters.length;
 }
 
 function openingText(messages) {

@@ -68,7 +68,9 @@ export interface BillLine {
  * const bill = new Bill();
  * let sent;
  * const hook = createTransformContext({ onEvent: (event) => event.type === "transformed" && (sent = event) });
- * agent.subscribe((event) => event.message?.role === "assistant" && bill.enter(rowOf(sent, event.message, Date.now())));
+ * agent.subscribe(({ type, message }) => {
+ *   if (type === "message_end" && message.role === "assistant") bill.enter(rowOf(sent, message, Date.now()));
+ * });
  * bill.report().dollars.saved
  */
 export class Bill {
@@ -77,7 +79,7 @@ export class Bill {
     prices?: TokenPrices | ((model: string) => TokenPrices | undefined);
     /** Window for `callsOverWindow`, in tokens. */
     contextWindow?: number;
-    /** Seconds a cache entry lives. Default: as documented for the model's family, longer if usage proves it. */
+    /** Seconds a cache entry lives. Default: 300, or an hour where `usage.cacheWrite1h` says so; longer if usage proves it. */
     ttlSeconds?: number;
     /** When the host kept the cache warm, in ms. */
     warmedAt?: number[] | (() => number[]);

@@ -5,7 +5,8 @@
 const { Bill, rowOf } = require("../bill/bill.js");
 const { checkPrices, countsOf } = require("../bill/prices.js");
 const { Hook } = require("../hook/hook.js");
-const { record } = require("../options.js");
+const { asked } = require("../hook/options.js");
+const { record, times } = require("../options.js");
 const { countTokens } = require("./count.js");
 
 /** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
@@ -21,7 +22,7 @@ async function ledger(messages, options) {
     prices: checkPrices("ledger", prices),
     contextWindow: hook.contextWindow(),
     ttlSeconds: cache.ttlSeconds,
-    warmedAt,
+    warmedAt: () => asked(warmedAt, times) ?? [],
   });
   const calls = await callsIn(hook, messages.slice());
   let isRewritten = false;
