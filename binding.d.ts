@@ -4,7 +4,7 @@
 /** A conversation of one hook. */
 export declare class Conversation {
   /** A conversation without messages, by options in JSON (`options.rs`), that shares its lessons with others of its hook. */
-  constructor(options: string, lessons?: Lessons | undefined | null)
+  constructor(options: string, lessons: Lessons)
   /** Another one that goes on from here. */
   fork(): Conversation
   /** Reads new messages of the next call ahead, from position `from` of them on, on a worker thread. */

@@ -79,7 +79,6 @@ fn enum_of(name: &str, list: &Value) -> String {
             /// Every one, by number.
             pub const ALL: [Self; {count}] = [{all}];
             /// The one of that number.
-            #[must_use]
             pub fn at(number: usize) -> Option<Self> {{ Self::ALL.get(number).copied() }}
         }}\n"
     )

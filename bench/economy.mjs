@@ -8,7 +8,7 @@ import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { PRICES } from "../__test__/support/live/provider.mjs";
 import { uncompacted } from "../__test__/support/recordings.mjs";
-import { ours } from "../lib/cli/report/report.mjs";
+import { hookPolicy } from "../lib/cli/report/report.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
 import { scatterPlot } from "./plot.mjs";
@@ -56,7 +56,7 @@ const setting = { contextWindow, prices: PRICES, scale };
 const rows = await compare(sessions, setting);
 const sweep = await compare(sessions, {
   ...setting,
-  policies: Object.fromEntries(SWEEP.map((settings) => [nameOf(settings), ours(settings)])),
+  policies: Object.fromEntries(SWEEP.map((settings) => [nameOf(settings), hookPolicy(settings)])),
 });
 console.log(compareTable(rows));
 console.log("\nOur settings\n");

@@ -10,13 +10,11 @@ pub const NEWLINE: u16 = b'\n' as u16;
 const ELLIPSIS: u16 = '…' as u16;
 
 /// `text` in UTF-16.
-#[must_use]
 pub fn utf16(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
 
 /// The first `len` units of `text`, or one less where that would split a surrogate pair.
-#[must_use]
 pub fn head(text: &[u16], len: Utf16Len) -> &[u16] {
     let end = len.0.min(text.len());
     let end = end - usize::from(splits_pair(text, end));
@@ -24,7 +22,6 @@ pub fn head(text: &[u16], len: Utf16Len) -> &[u16] {
 }
 
 /// The last `len` units of `text`, or one less where that would split a surrogate pair.
-#[must_use]
 pub fn tail(text: &[u16], len: Utf16Len) -> &[u16] {
     let start = text.len().saturating_sub(len.0);
     let start = start + usize::from(splits_pair(text, start));
@@ -40,7 +37,6 @@ pub fn tail(text: &[u16], len: Utf16Len) -> &[u16] {
 /// let text: Vec<u16> = "abcdefghijklmnop".encode_utf16().collect();
 /// assert_eq!(String::from_utf16_lossy(&clip_middle(&text, Utf16Len(10))), "abcdefg…op");
 /// ```
-#[must_use]
 pub fn clip_middle(text: &[u16], len: Utf16Len) -> Vec<u16> {
     if text.len() <= len.0 {
         return text.to_vec();
@@ -56,7 +52,6 @@ fn splits_pair(text: &[u16], at: usize) -> bool {
 }
 
 /// Number of lines of `text`: one more than its newlines.
-#[must_use]
 pub fn line_count(text: &[u16]) -> usize {
     text.iter().filter(|&&unit| unit == NEWLINE).count() + 1
 }
@@ -67,13 +62,11 @@ pub fn lines(text: &[u16]) -> impl DoubleEndedIterator<Item = &[u16]> {
 }
 
 /// True when `text` holds nothing but white space; providers reject such a block.
-#[must_use]
 pub fn is_blank(text: &[u16]) -> bool {
     char::decode_utf16(text.iter().copied()).all(|unit| unit.is_ok_and(char::is_whitespace))
 }
 
 /// True when half a surrogate pair stands alone: no UTF-8 and no valid JSON can hold it.
-#[must_use]
 pub fn has_lone_surrogate(text: &[u16]) -> bool {
     // The first pass decides nearly always, and the compiler turns it into wide compares.
     text.iter().any(|unit| (0xD800..=0xDFFF).contains(unit))

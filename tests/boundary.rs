@@ -52,7 +52,7 @@ fn every_entry_from_node_is_guarded() {
             let is_entry = function.is_exported || TASK_STEPS.contains(&name) || name == GUARDING;
             if is_entry && !EXEMPT.contains(&name) {
                 entries += 1;
-                let guards = ["guarded(", "promised("];
+                let guards = ["guarded(", "promised(", "Ok(guarded("];
                 let is_guarded = guards.iter().any(|guard| function.body.starts_with(guard));
                 assert!(is_guarded, "{}: `{name}` does not open with guarded(", path.display());
             }

@@ -3,9 +3,9 @@
 import fs from "node:fs";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import loading from "../tokens/load.js";
+import { loadEncoding } from "../tokens/load.js";
 import models from "../tokens/models.js";
-import counting from "../tools/count.js";
+import { countTokens } from "../tools/count.js";
 import { whole } from "./numbers.mjs";
 import { nameOf, printable, reading, textTable, UsageError } from "./terminal.mjs";
 
@@ -43,7 +43,7 @@ async function encodingOf({ encoding, model, tokenizer, pattern }) {
     throw new UsageError("--pattern needs --tokenizer, which names the tiktoken file to split by it.");
   try {
     if (tokenizer === undefined) return models.encodingIn({ encoding, model });
-    return await loading.loadEncoding(tokenizer, { name: tokenizer, pattern });
+    return await loadEncoding(tokenizer, { name: tokenizer, pattern });
   } catch ({ message }) {
     throw new UsageError(message.replace("Name the encoding itself:", "--encoding names it itself:"));
   }
@@ -69,5 +69,5 @@ async function countFile(file, options) {
     content: decoder.decode(bytes),
   }));
   const { bytes, content } = await reading(nameOf(file), read);
-  return { file, bytes, tokens: counting.countTokens(content, options) };
+  return { file, bytes, tokens: countTokens(content, options) };
 }

@@ -1,7 +1,7 @@
 // `pi-strata explain`: the edits that the hook would make before one call of a recorded session, and why. Messages are numbered
 // from 1, in the order of the recording.
 
-import explaining from "../tools/explain.js";
+import { explanationOf } from "../tools/explain.js";
 import { change, shared, some, whole } from "./numbers.mjs";
 import { price, wholeNumber } from "./options.mjs";
 import { runOf, settingOf } from "./report/run.mjs";
@@ -24,7 +24,7 @@ export const explain = {
     const numbers = recording.numbersBefore(calls[call - 1]);
     const setting = settingOf(recording, hook, price);
     const { outcome } = await runOf(recording, { ...setting, calls: calls.slice(0, call) });
-    const told = explaining.explanationOf(outcome);
+    const told = explanationOf(outcome);
     const saved = shared(
       told.tokensBefore - told.tokensAfter,
       told.edits.map(({ tokensSaved }) => tokensSaved),

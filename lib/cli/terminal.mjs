@@ -58,23 +58,23 @@ export const widthsOf = (rows) =>
  * `rows` of strings under bold `heads`: the first column to the left, numbers to the right. With `hasProse` the last column is
  * text, and is wrapped below itself.
  */
-export function textTable(heads, rows, { hasProse = false, columns } = {}) {
-  const [head, ...lines] = aligned([heads, ...rows], hasProse, columns);
+export function textTable(heads, rows, { hasProse = false } = {}) {
+  const [head, ...lines] = aligned([heads, ...rows], hasProse);
   return [bold(head), ...lines].join("\n");
 }
 
 /** Titles to the left, what they say to the right, wrapped below itself. Leaves out lines that are false. */
-export const figureList = (lines, columns) => aligned(lines.filter(Boolean), true, columns).join("\n");
+export const figureList = (lines) => aligned(lines.filter(Boolean), true).join("\n");
 
 /** Cells may come from a recording: nothing in them moves the cursor. */
-function aligned(given, hasProse, columns = screenColumns()) {
+function aligned(given, hasProse) {
   const rows = given.map((cells) => cells.map(printable));
   const widths = hasProse ? widthsOf(rows).slice(0, -1) : widthsOf(rows);
   return rows.map((cells) => {
     const line = inColumns(cells, widths, (i) => i === 0);
     if (!hasProse) return line;
     const indent = columnsOf(line + GAP);
-    const lines = wrapped(cells.at(-1), Math.max(LEAST_PROSE, columns - indent));
+    const lines = wrapped(cells.at(-1), Math.max(LEAST_PROSE, screenColumns() - indent));
     return line + GAP + lines.join(`\n${" ".repeat(indent)}`);
   });
 }

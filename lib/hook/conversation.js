@@ -7,7 +7,7 @@ const { applied, readPlan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
 const { isStale, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
 
-/** Most that crosses to a worker in one go: about a millisecond on the main thread. Code units, messages. */
+/** Largest batch for a worker, in UTF-16 code units and in messages. It holds the main thread for about a millisecond. */
 const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
 

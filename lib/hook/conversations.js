@@ -35,8 +35,7 @@ class Conversations {
     const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
-      const isAlike = (one) => one.encoding === encoding() && one.language === language();
-      if (cut === undefined || !isAlike(cut)) return {};
+      if (cut === undefined || cut.encoding !== encoding() || cut.language !== language()) return {};
       const isAside = cut.isAside || isShifted(cut.target, list);
       return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1, isAside };
     }

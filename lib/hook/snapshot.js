@@ -168,7 +168,7 @@ function hasTextId(content) {
   return Array.isArray(content) && content.some((block) => block?.type === "text" && block.textSignature);
 }
 
-/** A value as JSON; nothing where JSON cannot say them (cycles, BigInt, a getter that throws, great depth). */
+/** A value as JSON; an empty text where JSON cannot hold it (cycles, BigInt, a getter that throws, great depth). */
 function json(value, replacer, indent) {
   try {
     return JSON.stringify(value, replacer, indent) ?? "";

@@ -62,11 +62,9 @@ function adviceFor(error) {
       error?.code === "MODULE_NOT_FOUND",
       `npm left ${wanted} out, as it sometimes does with optional dependencies. ${reinstall}`,
     ],
+    [true, `The system would not load the file. ${reinstall}`],
   ];
-  const [, hint] = advice.find(([fits]) => fits) ?? [
-    true,
-    `The system would not load the file. ${reinstall}`,
-  ];
+  const [, hint] = advice.find(([fits]) => fits);
   return { ...(!isUnsupported && { package: wanted }), hint };
 }
 

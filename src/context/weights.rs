@@ -15,13 +15,11 @@ pub struct Forgetting {
 
 impl Forgetting {
     /// The worth after so many calls.
-    #[must_use]
     pub fn after(&self, calls: f64) -> f64 {
         self.worth / (1.0 + calls / self.half_life)
     }
 
     /// The part of it that falls in the next `ahead` calls.
-    #[must_use]
     pub fn within(&self, calls: f64, ahead: f64) -> f64 {
         self.after(calls) - self.after(calls + ahead)
     }

@@ -33,8 +33,7 @@ where
     type JsValue = T;
 
     fn compute(&mut self) -> napi::Result<Result<T>> {
-        let work = self.work.take();
-        Ok(guarded(|| work.ok_or_else(|| Failure::internal("the work was done before"))?()))
+        Ok(guarded(|| self.work.take().ok_or_else(|| Failure::internal("the work was done before"))?()))
     }
 
     fn resolve(&mut self, env: Env, outcome: Result<T>) -> napi::Result<T> {

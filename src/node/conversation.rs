@@ -73,12 +73,12 @@ struct Request {
 impl Conversation {
     /// A conversation without messages, by options in JSON (`options.rs`), that shares its lessons with others of its hook.
     #[napi(constructor)]
-    pub fn new(options: String, lessons: Option<&Lessons>) -> Result<Self> {
+    pub fn new(options: String, lessons: &Lessons) -> Result<Self> {
         guarded(|| {
             let options = Options::read(&options)?;
             let state = State::new(options.schedule);
-            let lessons = lessons.map(|of| of.0.clone()).unwrap_or_default();
-            Ok(Self { options: Arc::new(options), lessons, state: Arc::new(Mutex::new(state)) })
+            let (lessons, state) = (lessons.0.clone(), Arc::new(Mutex::new(state)));
+            Ok(Self { options: Arc::new(options), lessons, state })
         })
     }
 
@@ -123,20 +123,18 @@ impl Conversation {
             let (positions, batch) = (positions.to_vec(), Batch::take(&rows)?);
             let (options, lessons, state) = (self.options.clone(), self.lessons.clone(), self.state.clone());
             Ok(blocking(move || {
-                let terms = CallTerms::read(&terms)?;
+                let terms = CallTerms::read(&terms)?.over(&options);
                 let read = facts_of(&batch, &options.rules)?;
                 let mut state = state.lock();
                 state.take_in(kept as usize, &positions, read)?;
                 let conversation = Arc::make_mut(&mut state.conversation);
-                let call = terms.over(&options);
-                conversation.set_cache_times(terms.warmed_at, terms.cold_at);
-                let decision = conversation.decide(&call, &mut lessons.lock());
+                let decision = conversation.decide(&terms, &mut lessons.lock());
                 let (before, edits) = (state.sent.take(), edits_of(&decision.plan));
                 let (told, first_changed) =
                     before.as_ref().map_or_else(Default::default, |before| before.beside(&edits));
                 let transcript = state.conversation.transcript();
                 let answer = answer(&decision, &edits, transcript, told, first_changed);
-                let kept = transcript.len();
+                let kept = transcript.messages().len();
                 state.sent = Some(Request { edits: edits.into(), kept, is_rewritten: false });
                 state.before = before;
                 Ok(answer)
@@ -174,7 +172,8 @@ impl Conversation {
         guarded(|| {
             let conversation = self.state.lock().conversation.clone();
             let transcript = conversation.transcript();
-            let forms: Vec<_> = (0..transcript.len()).map(|index| form_of(index, transcript)).collect();
+            let forms: Vec<_> =
+                (0..transcript.messages().len()).map(|index| form_of(index, transcript)).collect();
             let kept = conversation.kept_states().into_iter();
             let kept: Vec<_> = kept.map(|of| json!({ "index": of.index, "name": of.name })).collect();
             Ok(json!({ "forms": forms, "kept": kept }).to_string())

@@ -39,9 +39,9 @@ pub(super) struct CallTerms {
     ttl_seconds: Option<f64>,
     /// When the host kept the cache warm, and when it gave it up, in ms.
     #[serde(default)]
-    pub(super) warmed_at: Vec<f64>,
+    warmed_at: Vec<f64>,
     #[serde(default)]
-    pub(super) cold_at: Vec<f64>,
+    cold_at: Vec<f64>,
 }
 
 impl Options {
@@ -58,12 +58,13 @@ impl CallTerms {
     }
 
     /// The settings of the hook with those of this call.
-    pub(super) fn over(&self, options: &Options) -> Terms {
+    pub(super) fn over(self, options: &Options) -> Terms {
         let policy = Policy { prices: self.prices, ttl_seconds: self.ttl_seconds, ..options.policy };
         let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
         let limits =
             Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };
-        Terms { policy, limits, overhead_tokens: self.overhead_tokens }
+        let Self { overhead_tokens, warmed_at: warmed_ms, cold_at: lost_ms, .. } = self;
+        Terms { policy, limits, overhead_tokens, warmed_ms, lost_ms }
     }
 }
 

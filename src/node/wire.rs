@@ -1,5 +1,5 @@
 //! A plan as JavaScript gets it: JSON, and the texts that its edits put in, which may hold lone surrogates. An edit that the last
-//! answer had is its position there. `lib/hook/plan.js` reads it.
+//! answer held is sent as its position there. `lib/hook/plan.js` reads it.
 
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
@@ -40,7 +40,6 @@ pub(super) fn answer(
     first_changed: Option<usize>,
 ) -> Answer {
     let Decision { plan, floor, estimate, arithmetic, is_over, newly_learned, limits } = decision;
-    let after = estimate.tokens(plan.after).round();
     let sticky = |of: fn(&Arithmetic) -> f64| arithmetic.as_ref().map_or(0.0, of);
     let (mut texts, mut told) = (Vec::new(), told.iter().enumerate().peekable());
     let edits: Vec<_> = edits
@@ -60,7 +59,7 @@ pub(super) fn answer(
     order.retain(|&index| !plan.drops(index));
     let plan = json!({
         "tokensBefore": estimate.tokens(plan.before).round(),
-        "tokensAfter": after,
+        "tokensAfter": estimate.tokens(plan.after).round(),
         // The same after layer 4, or as layer 4 would leave it.
         "floorTokens": estimate.tokens(*floor).round(),
         "threshold": limits.threshold(),

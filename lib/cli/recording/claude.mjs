@@ -3,8 +3,8 @@
 // lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains) are left out.
 
 import { joinedText } from "../../hook/snapshot.js";
-import parts from "../../shapes/parts.js";
-import shapes from "../../shapes/shapes.js";
+import { blocksOf } from "../../shapes/parts.js";
+import { anthropic } from "../../shapes/shapes.js";
 import { callsIn } from "../../shapes/text.js";
 import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
@@ -131,7 +131,7 @@ function messagesOf({ message: { content }, isMeta, timestamp }, toolNames) {
   const isText = typeof content === "string";
   const read = isText
     ? [{ role: "user", content }]
-    : shapes.anthropic.read({ role: "user", content: partsOf(content) });
+    : anthropic.read({ role: "user", content: partsOf(content) });
   const meta = { role: "custom", customType: META_TYPE, display: false };
   return read.map((each) => ({
     ...each,
@@ -145,7 +145,7 @@ function messagesOf({ message: { content }, isMeta, timestamp }, toolNames) {
 function answerOf({ message, hasFailed, timestamp }, before = { content: [], timestamp }) {
   const known = new Set(before.content.map((block) => JSON.stringify(block)));
   const isNew = (block) => !known.has(JSON.stringify(block));
-  const content = before.content.concat(parts.blocksOf(partsOf(message.content)).filter(isNew));
+  const content = before.content.concat(blocksOf(partsOf(message.content)).filter(isNew));
   const hasCalls = content.some(({ type }) => type === "toolCall");
   const stopReason = STOP_REASONS[message.stop_reason ?? (hasCalls ? "tool_use" : undefined)] ?? "stop";
   return present({

@@ -2,11 +2,9 @@
 // tokens, estimated by a line through the size that was reported for each call.
 
 import { isDeepStrictEqual } from "node:util";
-import prices from "../../bill/prices.js";
-import counting from "../../tools/count.js";
+import { countsOf, PER_MILLION } from "../../bill/prices.js";
+import { countTokens } from "../../tools/count.js";
 import { quantile } from "../numbers.mjs";
-
-const { PER_MILLION, countsOf } = prices;
 
 /** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
 const MIN_STEP_TOKENS = 200;
@@ -49,7 +47,7 @@ export const countedIn = (messages) => messages.reduce((sum, message) => sum + c
 const counts = new WeakMap();
 
 function countOf(message) {
-  if (!counts.has(message)) counts.set(message, counting.countTokens(message));
+  if (!counts.has(message)) counts.set(message, countTokens(message));
   return counts.get(message);
 }
 

@@ -1,10 +1,9 @@
 // The prices and the cache of a replay. Prices are those the user names, else those the session was billed at. Without either,
 // tokens are weighed by the ratios of the model's family, and nothing is in dollars.
 
-import prices from "../../bill/prices.js";
+import { countsOf, familyOf, HOUR_SECONDS, PER_MILLION, Prices } from "../../bill/prices.js";
 import { whole } from "../numbers.mjs";
 
-const { HOUR_SECONDS, Prices, countsOf, familyOf, PER_MILLION } = prices;
 const WORDS = {
   billed: "as the session was billed",
   named: "as --price names it",

@@ -24,7 +24,7 @@ const SETTINGS = {
 };
 
 /** Makes our hook with these options a policy, `(messages) => Promise<messages>`. It gets the prices that its bill uses. */
-export const ours =
+export const hookPolicy =
   (options) =>
   ({ contextWindow, prices }) =>
     createTransformContext({ contextWindow, cache: cacheOf(prices), ...options });
@@ -32,7 +32,7 @@ export const ours =
 /** Makers of the policies that a report compares, by name; each gets `{ contextWindow, prices }`. */
 export const POLICIES = {
   [NONE]: () => unedited,
-  ...Object.fromEntries(Object.entries(SETTINGS).map(([name, options]) => [name, ours(options)])),
+  ...Object.fromEntries(Object.entries(SETTINGS).map(([name, options]) => [name, hookPolicy(options)])),
 };
 
 /** The name of the policy with these options of the hook. */

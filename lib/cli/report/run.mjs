@@ -4,14 +4,13 @@
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
 import { Hook } from "../../hook/hook.js";
-import inspector from "../../inspector/changes.js";
+import { runs } from "../../inspector/changes.js";
 import { CallLog } from "../../inspector/log.js";
 import { quantile, shared } from "../numbers.mjs";
 import { billOf, estimatesOf } from "./play.mjs";
 import { cacheKindOf, cacheOf, pricesOf } from "./prices.mjs";
 
 const { LAYERS } = contract;
-const { runs } = inspector;
 
 /** The policy that edits nothing. */
 export const unedited = async (messages) => messages;

@@ -24,13 +24,11 @@ impl<T: Default> ByModel<T> {
     }
 
     /// The value of a model.
-    #[must_use]
     pub fn get(&self, source: &Source) -> Option<&T> {
         self.entries.iter().find(|(of, _)| of == source).map(|(_, known)| known)
     }
 
     /// The model that answered last.
-    #[must_use]
     pub fn last(&self) -> Option<(&Source, &T)> {
         self.entries.last().map(|(source, known)| (source, known))
     }

@@ -4,8 +4,6 @@
 //! Prices are relative to input: as billed, else those of the model's family. A gap that is unknown counts as warm: a needless
 //! wait is cheap, a needless rewrite is not.
 
-use std::sync::Arc;
-
 use super::by_model::ByModel;
 use super::economy::Prices;
 use crate::context::facts::transcript::{Assistant, Source, Usage};
@@ -28,9 +26,9 @@ pub struct CacheWatch {
     /// The last one is in use. Failed answers count, too: a failure may be all that tells of a switch.
     models: ByModel<ModelCache>,
     /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
-    warmed: Arc<[f64]>,
+    warmed: Vec<f64>,
     /// When the host gave the cache up, in ms, oldest first.
-    lost: Arc<[f64]>,
+    lost: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -39,7 +37,7 @@ struct ModelCache {
     billed: [(f64, f64); 3],
     /// True once the model got to read a request.
     is_started: bool,
-    /// When the last of them was made, in ms.
+    /// When the last request that it read was made, in ms.
     last_ms: Option<f64>,
     /// Prompt tokens of its last call, where its cache shows.
     prompt: Option<f64>,
@@ -62,14 +60,13 @@ impl CacheWatch {
         }
     }
 
-    /// Sets when the host kept the cache warm, and when it gave it up, in ms, oldest first.
-    pub fn set_times(&mut self, (warmed, lost): (&Arc<[f64]>, &Arc<[f64]>)) {
-        (self.warmed, self.lost) = (Arc::clone(warmed), Arc::clone(lost));
+    /// Sets when the host kept the cache warm, and when it gave it up, in ms, in any order.
+    pub fn set_times(&mut self, warmed: &[f64], lost: &[f64]) {
+        (self.warmed, self.lost) = (sorted(warmed), sorted(lost));
     }
 
     /// True if a request at `time_ms` finds nothing in the cache of the model in use. `set_ttl` is the life of entries in
     /// seconds, if the host sets it.
-    #[must_use]
     pub fn is_cold(&self, time_ms: Option<f64>, set_ttl: Option<f64>) -> bool {
         let Some((source, model)) = self.models.last() else { return false };
         if !model.is_started {
@@ -84,7 +81,6 @@ impl CacheWatch {
     }
 
     /// Cache prices of the model in use: as billed, else its family's; `None` before any answer.
-    #[must_use]
     pub fn prices(&self) -> Option<Prices> {
         self.models.last().map(|(source, model)| model.prices(source))
     }
@@ -122,6 +118,12 @@ impl CacheWatch {
         let warmed = newest(&self.warmed, now).filter(|_| is_in_use);
         Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
     }
+}
+
+fn sorted(times: &[f64]) -> Vec<f64> {
+    let mut times: Vec<f64> = times.iter().copied().filter(|time| time.is_finite()).collect();
+    times.sort_by(f64::total_cmp);
+    times
 }
 
 /// The newest of these times that is not after `now`.

@@ -23,32 +23,24 @@ pub struct Conversation {
     fold: Option<Arc<Fold>>,
     /// The fold of a call that is not answered yet, if the host asked something aside behind its list since.
     asked: Option<Arc<Fold>>,
-    /// Position of the first message that may not be the one the fold took in there.
+    /// Index of the first message that may differ from the fold's.
     changed: usize,
 }
 
 impl Conversation {
     /// One without messages.
-    #[must_use]
     pub fn new(mode: Mode) -> Self {
         Self { mode, transcript: Transcript::default(), fold: None, asked: None, changed: usize::MAX }
     }
 
     /// Its messages.
-    #[must_use]
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
     /// The tool results that stay whole as the newest state of something in the last plan.
-    #[must_use]
     pub fn kept_states(&self) -> Vec<Kept> {
         self.fold.as_ref().map(|fold| fold.kept_states()).unwrap_or_default()
-    }
-
-    /// Says when the host kept the provider's cache warm, and when it gave it up, in ms.
-    pub fn set_cache_times(&mut self, warmed: Vec<f64>, lost: Vec<f64>) {
-        self.transcript.set_cache_times(warmed, lost);
     }
 
     /// Goes on with a list of which the first `kept` messages are those that it has; `rest` follows them.
@@ -64,10 +56,10 @@ impl Conversation {
         let asked = self.asked.take();
         let Some(before) = self.fold.take() else { return new() };
         let is_answered_since = |fold: &Fold| {
-            let mut since = self.transcript.messages().iter().skip(fold.account.len());
+            let mut since = self.transcript.messages().iter().skip(fold.account.rows().len());
             since.any(|message| message.assistant().is_some())
         };
-        if let Some(asked) = asked.filter(|asked| asked.account.len() <= changed) {
+        if let Some(asked) = asked.filter(|asked| asked.account.rows().len() <= changed) {
             if asked.is_answered(&self.transcript, lessons) {
                 return Arc::unwrap_or_clone(asked);
             }
@@ -75,7 +67,8 @@ impl Conversation {
         }
         match Rewrite::of(&before.account, &self.transcript, changed) {
             None => {
-                let is_aside = before.account.len() < self.transcript.len() && !is_answered_since(&before);
+                let is_aside = before.account.rows().len() < self.transcript.messages().len()
+                    && !is_answered_since(&before);
                 if is_aside && before.last_call().is_some() {
                     self.asked = Some(before.clone());
                 }
@@ -104,6 +97,7 @@ impl Conversation {
             window: lessons.window(newest, window),
             stated_window: window,
         });
+        fold.reports.watch.set_times(&terms.warmed_ms, &terms.lost_ms);
         // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);
         fault::step();

@@ -38,14 +38,12 @@ impl Default for Prices {
 
 impl Prices {
     /// Extra cost of writing `tokens` instead of reading them, in input tokens.
-    #[must_use]
     pub fn rewrite(&self, tokens: f64) -> f64 {
         (self.write - self.read).max(0.0) * tokens.max(0.0)
     }
 
     /// Returns `true` if the cache holds whole earlier requests only, as where writing has a price of its own: then a change in
     /// the middle rewrites all messages.
-    #[must_use]
     pub fn holds_whole_requests(&self) -> bool {
         self.write > 1.0
     }
@@ -59,7 +57,6 @@ impl Default for Policy {
 
 impl Policy {
     /// Expected later uses that a token must be worth to stay.
-    #[must_use]
     pub fn price(&self) -> f64 {
         1.0 / self.economy
     }

@@ -8,7 +8,7 @@ use std::mem::{replace, take};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::calibration::Sent;
+use super::calibration::SentSizes;
 use super::economy::Policy;
 use super::every_call::{Layers, fits, shrink_to_fit};
 use super::index::CoverageIndex;
@@ -67,7 +67,6 @@ pub struct Fold {
 
 impl Fold {
     /// The one before any message.
-    #[must_use]
     pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
         let layers = (mode == Mode::EveryCall).then(Layers::default);
         let reports = Reports::new(policy.calibrate);
@@ -82,21 +81,18 @@ impl Fold {
     }
 
     /// The call that was planned last, as long as no answer came.
-    #[must_use]
     pub fn last_call(&self) -> Option<&Call> {
         self.pending.as_ref().map(|pending| &pending.call)
     }
 
     /// True if `list` goes on with the answer to the call that was planned last.
-    #[must_use]
     pub fn is_answered(&self, list: &Transcript, lessons: &Lessons) -> bool {
-        let at = self.account.len();
+        let at = self.account.rows().len();
         let answer = list.get(at).and_then(Message::assistant);
         answer.is_some() && lessons.is_answer_to(self.last_call(), list, at)
     }
 
     /// The states that the ladder keeps, or the layers where the host asked for it.
-    #[must_use]
     pub fn kept_states(&self) -> Vec<Kept> {
         let is_asked = self.limits.keeping == Keeping::Layers || self.is_reported();
         let states = || States::in_account(&self.account, &self.limits, self.estimate().scale);
@@ -105,11 +101,10 @@ impl Fold {
 
     /// Takes in what is new in `transcript`. `lessons` say which answers came to calls with another list.
     pub fn play(&mut self, transcript: &Transcript, lessons: &mut Lessons) {
-        self.reports.watch.set_times(transcript.cache_times());
-        let known = self.account.len();
+        let known = self.account.rows().len();
         let (is_met, mut is_caught_up) = (known == 0, false);
         for (index, message) in transcript.messages().iter().enumerate().skip(known) {
-            if let Some(assistant) = message.assistant() {
+            if message.assistant().is_some() {
                 let raw = self.account.raw();
                 let sent = lessons.sent_before(transcript, index, raw);
                 // A list that was met as it stands is taken for the one that was sent.
@@ -119,7 +114,7 @@ impl Fold {
                     self.has_answer = true;
                     request.stated_window = Some(self.host_limits.context_window);
                     let Request { sent: edited, stated_window, .. } = request;
-                    lessons.answered(message, Sent { raw, edited, stated_window });
+                    lessons.answered(message, SentSizes { raw, edited, stated_window });
                 } else if let Some(sent) = other_list {
                     lessons.answered(message, sent);
                     request.other_list = other_list;
@@ -131,7 +126,7 @@ impl Fold {
                 if !replace(&mut is_caught_up, true) {
                     self.reports.catch_up(&mut self.account, transcript);
                 }
-                self.reports.enter(&self.account, index, (message, assistant), request);
+                self.reports.enter(&self.account, index, message, request);
                 self.narrow();
             }
             self.enter(index, message, transcript);
@@ -221,11 +216,11 @@ impl Fold {
             None => Some(self.decide_sticky(is_first)),
         };
         let stated_window = Some(self.host_limits.context_window);
-        let sent = Sent { raw: self.account.raw(), edited: self.account.sent(), stated_window };
+        let sent = SentSizes { raw: self.account.raw(), edited: self.account.sent(), stated_window };
         let last = self.account.rows().last().map(|row| row.message.identity);
         let call = Call { last, sent, estimated: self.context() };
         let moves = decided.is_some_and(|decided| decided.verdict.moves());
-        self.pending = Some(Pending { at: self.account.len(), call, moves, before });
+        self.pending = Some(Pending { at: self.account.rows().len(), call, moves, before });
         decided
     }
 

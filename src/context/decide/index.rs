@@ -79,13 +79,11 @@ impl CoverageIndex {
     }
 
     /// Ids of the names and lines of the message at `index`.
-    #[must_use]
     pub fn message(&self, index: usize) -> Option<&MessagePieces> {
         self.messages.get(index)
     }
 
     /// Calls so far.
-    #[must_use]
     pub fn calls(&self) -> u32 {
         self.calls
     }
@@ -148,7 +146,6 @@ impl CoverageIndex {
     }
 
     /// Why a piece is worth keeping.
-    #[must_use]
     pub fn cause(&self, id: u32) -> Option<Keep> {
         Some(match self.pieces.get(id as usize)? {
             Piece { units: 0, uses: 0, .. } => Keep::NewNames,
@@ -159,7 +156,6 @@ impl CoverageIndex {
     }
 
     /// Returns `true` if an answer after that call used any name among `ids`.
-    #[must_use]
     pub fn is_used_since(&self, call: u32, ids: &[u32]) -> bool {
         let mut pieces = ids.iter().filter_map(|&id| self.pieces.get(id as usize));
         pieces.any(|piece| piece.units == 0 && piece.last_use > call)

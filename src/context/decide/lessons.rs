@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::by_model::ByModel;
-use super::calibration::{LearnedWindow, Lesson, Sent};
+use super::calibration::{LearnedWindow, Lesson, SentSizes};
 use crate::context::facts::transcript::{Message, Source, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
@@ -26,7 +26,7 @@ pub struct Call {
     /// The identity of the last message of its list.
     pub last: Option<u128>,
     /// What it sent.
-    pub sent: Sent,
+    pub sent: SentSizes,
     /// The estimate of its prompt, in provider tokens.
     pub estimated: f64,
 }
@@ -44,7 +44,7 @@ struct Model {
 pub struct Lessons {
     models: ByModel<Model>,
     /// What was sent in the call of an answer, by its fingerprint.
-    answers: FxHashMap<u128, Sent>,
+    answers: FxHashMap<u128, SentSizes>,
     oldest_first: VecDeque<u128>,
     /// The latest calls, the last one last.
     calls: VecDeque<Call>,
@@ -57,13 +57,11 @@ impl Lessons {
     }
 
     /// The estimate of a model; of the one that answered last before any answer.
-    #[must_use]
     pub fn estimate(&self, source: Option<&Source>) -> Option<Estimate> {
         self.model(source)?.estimate
     }
 
     /// The window that refusals taught of a model while the host stated the window `stated`.
-    #[must_use]
     pub fn window(&self, source: Option<&Source>, stated: f64) -> Option<LearnedWindow> {
         let windows = &self.model(source)?.windows;
         windows.iter().find(|(at, _)| at.total_cmp(&stated).is_eq()).map(|(_, window)| *window)
@@ -85,7 +83,6 @@ impl Lessons {
     }
 
     /// The window that the host stated at the latest call, in tokens.
-    #[must_use]
     pub fn stated_window(&self) -> Option<f64> {
         self.calls.back()?.sent.stated_window
     }
@@ -103,14 +100,8 @@ impl Lessons {
         }
     }
 
-    /// The call that the message at `at` of `list` answers: its list ended with the message before.
-    #[must_use]
-    pub fn call_before(&self, list: &Transcript, at: usize) -> Option<&Call> {
-        self.call_among(list, at, |_| true)
-    }
-
-    /// The same among the calls for which `may_be` holds. If several remain, it is the one whose estimate is nearest to the report;
-    /// without a report, the latest.
+    /// The call for which `may_be` holds and that the message at `at` of `list` answers: its list ended with the message before. If
+    /// several remain, it is the one whose estimate is nearest to the report; without a report, the latest.
     fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
         let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
         let reported = list.get(at).and_then(Message::reported_tokens);
@@ -120,17 +111,16 @@ impl Lessons {
     }
 
     /// Returns `false` if the report of the message at `at` fits another known call better than `call`.
-    #[must_use]
     pub fn is_answer_to(&self, call: Option<&Call>, list: &Transcript, at: usize) -> bool {
         let is_like = |other: &Call| {
             let is_near = |call: &Call| (call.estimated - other.estimated).abs() <= ALIKE * other.estimated;
             call.is_some_and(|call| call.last == other.last && is_near(call))
         };
-        self.call_before(list, at).is_none_or(is_like)
+        self.call_among(list, at, |_| true).is_none_or(is_like)
     }
 
     /// Remembers what was sent in the call that this message answers.
-    pub fn answered(&mut self, answer: &Message, sent: Sent) {
+    pub fn answered(&mut self, answer: &Message, sent: SentSizes) {
         if self.answers.insert(answer.fingerprint, sent).is_none() {
             self.oldest_first.push_back(answer.fingerprint);
         }
@@ -142,12 +132,12 @@ impl Lessons {
 
     /// What was sent in the call that the message at `at` answers, behind messages of the size `raw`; `None` if no such call is
     /// known.
-    #[must_use]
-    pub fn sent_before(&self, list: &Transcript, at: usize, raw: Size) -> Option<Sent> {
+    pub fn sent_before(&self, list: &Transcript, at: usize, raw: Size) -> Option<SentSizes> {
         let known = self.answers.get(&list.get(at)?.fingerprint).copied();
-        // Branches may send one list in several forms. A call counts last whose list its host edited since.
+        // Branches may send one list in several forms: a call of exactly this size comes first. The host may have edited the list
+        // since: any other call comes second.
         let exact = || self.call_among(list, at, |call| call.sent.raw == raw);
-        known.or_else(|| exact().or_else(|| self.call_before(list, at)).map(|call| call.sent))
+        known.or_else(|| exact().or_else(|| self.call_among(list, at, |_| true)).map(|call| call.sent))
     }
 }
 
@@ -167,7 +157,8 @@ mod tests {
         let transcript = Transcript::new(vec![message(RawRole::User), message(answer)]);
         let mut lessons = Lessons::default();
         let last = transcript.get(0).map(|message| message.identity);
-        let calls = [2000.0, 1000.0, 1010.0].map(|estimated| Call { last, sent: Sent::default(), estimated });
+        let calls =
+            [2000.0, 1000.0, 1010.0].map(|estimated| Call { last, sent: SentSizes::default(), estimated });
         for call in calls {
             lessons.called(call);
         }

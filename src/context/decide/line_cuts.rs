@@ -11,7 +11,7 @@ use crate::context::request::account::{Form, Row};
 use crate::context::request::plan::{Keep, KeptLines};
 
 /// A row of the text that is sent, and whether it stays.
-struct Line {
+struct RowChoice {
     at: usize,
     tokens: f64,
     is_kept: bool,
@@ -19,7 +19,6 @@ struct Line {
 
 /// Chooses the lines of a result that stay at `price` a token. Returns `None` if all do. If none does, the marker line is sent
 /// alone.
-#[must_use]
 pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
     let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
@@ -30,27 +29,27 @@ pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -
             line.is_kept |= layout.is_end(line.at);
         }
     }
-    fill_gaps(&mut lines, f64::from(layout.sizes().gap));
+    fill_gaps(&mut lines, f64::from(layout.sizes.gap));
     lines.iter().any(|line| !line.is_kept).then(|| kept_lines(sent, pieces, view, layout, &lines))
 }
 
 /// Keeps the rows whose line and names, as far as no kept row before shows them, are worth their tokens. `worth` is that of all
 /// that the message shows, its `names` names first.
-fn worthy(layout: &Layout, rows: &[usize], names: usize, mut worth: Vec<f64>, price: f64) -> Vec<Line> {
+fn worthy(layout: &Layout, rows: &[usize], names: usize, mut worth: Vec<f64>, price: f64) -> Vec<RowChoice> {
     let choose = |&at: &usize| {
-        let tokens = layout.rows().get(at).map_or(0.0, |row| f64::from(row.tokens));
+        let tokens = layout.rows.get(at).map_or(0.0, |row| f64::from(row.tokens));
         let of_line: f64 = layout.places(at, names).filter_map(|place| worth.get(place)).sum();
         let is_kept = of_line >= price * tokens.max(1.0);
         for place in layout.places(at, names).filter(|_| is_kept) {
             worth.get_mut(place).into_iter().for_each(|worth| *worth = 0.0);
         }
-        Line { at, tokens, is_kept }
+        RowChoice { at, tokens, is_kept }
     };
     rows.iter().map(choose).collect()
 }
 
 /// Keeps the gaps that save no more than their marker costs.
-fn fill_gaps(lines: &mut [Line], marker: f64) {
+fn fill_gaps(lines: &mut [RowChoice], marker: f64) {
     for run in lines.chunk_by_mut(is_one_run) {
         if run.iter().map(|line| line.tokens).sum::<f64>() <= marker {
             for line in run {
@@ -60,7 +59,7 @@ fn fill_gaps(lines: &mut [Line], marker: f64) {
     }
 }
 
-fn is_one_run(one: &Line, next: &Line) -> bool {
+fn is_one_run(one: &RowChoice, next: &RowChoice) -> bool {
     one.is_kept == next.is_kept && one.at + 1 == next.at
 }
 
@@ -69,13 +68,13 @@ fn kept_lines(
     pieces: &MessagePieces,
     view: &View<'_>,
     layout: &Layout,
-    lines: &[Line],
+    lines: &[RowChoice],
 ) -> KeptLines {
     let kept = || lines.chunk_by(is_one_run).filter(|run| run.iter().all(|line| line.is_kept));
     let rows: Box<[Range<u32>]> =
         kept().filter_map(|run| Some(run.first()?.at as u32..run.last()?.at as u32 + 1)).collect();
     let keeps = kept().map(|run| cause_of(view, &pieces.of_rows(sent, run.iter().map(|line| line.at))));
-    let sizes = layout.sizes();
+    let sizes = layout.sizes;
     let shown = if rows.is_empty() {
         sizes.marker as usize
     } else {
@@ -95,10 +94,10 @@ fn cause_of(view: &View<'_>, ids: &[u32]) -> Keep {
 
 /// Tokens of the markers around these lines.
 fn marker_tokens(layout: &Layout, kept: &[Range<u32>]) -> usize {
-    let starts = kept.iter().map(|run| run.start).chain([layout.rows().len() as u32]);
+    let starts = kept.iter().map(|run| run.start).chain([layout.rows.len() as u32]);
     let ends = std::iter::once(0).chain(kept.iter().map(|run| run.end));
     let gaps = ends.zip(starts).filter(|(end, start)| end < start).count();
-    gaps * layout.sizes().gap as usize + usize::from(gaps > 0) * layout.sizes().once as usize
+    gaps * layout.sizes.gap as usize + usize::from(gaps > 0) * layout.sizes.once as usize
 }
 
 #[cfg(test)]
@@ -124,7 +123,7 @@ mod tests {
                 worth[at] = value(row) * row_units.len() as f64;
             }
         }
-        let rows: Vec<usize> = (0..layout.rows().len()).collect();
+        let rows: Vec<usize> = (0..layout.rows.len()).collect();
         worthy(&layout, &rows, 0, worth, price).iter().map(|line| line.is_kept).collect()
     }
 

@@ -50,6 +50,10 @@ pub struct Terms {
     pub limits: Limits,
     /// Tokens of its prompt and tools, if it tells.
     pub overhead_tokens: Option<f64>,
+    /// When the host sent a request again to keep the provider's cache alive, in ms since 1970.
+    pub warmed_ms: Vec<f64>,
+    /// When it gave the cache up, in ms since 1970.
+    pub lost_ms: Vec<f64>,
 }
 
 /// The plan of a call, and its reasons.

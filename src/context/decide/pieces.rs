@@ -17,7 +17,6 @@ pub struct MessagePieces {
 
 impl MessagePieces {
     /// Ids of what the message shows in the form that `row` sends.
-    #[must_use]
     pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {
         match row.form() {
             Form::Whole => Cow::Borrowed(&self.whole),
@@ -30,7 +29,6 @@ impl MessagePieces {
     }
 
     /// Ids of what these rows of the text show, ascending and unique.
-    #[must_use]
     pub fn of_rows(&self, row: &Row, rows: impl Iterator<Item = usize>) -> Vec<u32> {
         let traits = &row.message.traits;
         let Some(layout) = &traits.layout else { return Vec::new() };

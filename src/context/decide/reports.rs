@@ -1,8 +1,8 @@
 //! What an answer tells of its call, under both schedules: what the provider counted, and what its cache gave.
 
 use super::cache_watch::CacheWatch;
-use super::calibration::{Calibration, Sent};
-use crate::context::facts::transcript::{Assistant, Body, Message, Transcript};
+use super::calibration::{Calibration, SentSizes};
+use crate::context::facts::transcript::{Body, Message, Transcript};
 use crate::context::request::account::Account;
 use crate::tokens::estimate::Size;
 
@@ -18,7 +18,7 @@ pub struct Request {
     /// The window that the host stated, unless the call had another list.
     pub stated_window: Option<f64>,
     /// What was sent in it, if the host changed the list afterwards.
-    pub other_list: Option<Sent>,
+    pub other_list: Option<SentSizes>,
 }
 
 /// Everything learned from answers: token counts and cache behaviour.
@@ -40,7 +40,6 @@ pub struct Reports {
 
 impl Reports {
     /// No lessons yet; `calibrates` where the provider's counts are learned from.
-    #[must_use]
     pub fn new(calibrates: bool) -> Self {
         Self { calibration: Calibration::new(calibrates), ..Self::default() }
     }
@@ -57,20 +56,15 @@ impl Reports {
         }
     }
 
-    /// True if an answer of that time, to a call that this process does not know, was to one without the summary before it. An
-    /// answer right behind a summary was: a host asks something before it gets an answer.
+    /// Returns `true` if an answer of this time, to a call that this process did not plan, belongs to a list from before the
+    /// summary. An answer right behind a summary always does: a host asks something first.
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
         self.is_behind_summary || is_older(time_ms, self.summary_ms)
     }
 
     /// Takes in the answer at `index`, which is not in the account yet.
-    pub fn enter(
-        &mut self,
-        account: &Account,
-        index: usize,
-        (message, assistant): (&Message, &Assistant),
-        request: Request,
-    ) {
+    pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: Request) {
+        let Some(assistant) = message.assistant() else { return };
         let Request { sent, touched, is_planned_here, stated_window, other_list } = request;
         let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
@@ -81,7 +75,7 @@ impl Reports {
         let is_known = self.is_rewritten && (is_planned_here || other_list.is_some());
         let edited = other_list.map_or(sent, |sent| sent.edited);
         let stated_window = other_list.map_or(stated_window, |sent| sent.stated_window);
-        let sent = Sent { raw: if is_known { edited } else { account.raw() }, edited, stated_window };
+        let sent = SentSizes { raw: if is_known { edited } else { account.raw() }, edited, stated_window };
         if message.is_sent || assistant.usage.refused.is_some() {
             self.calibration.observe(index, assistant, sent, is_stale && !is_known);
         }
@@ -135,8 +129,7 @@ mod tests {
             stated_window: None,
             other_list: None,
         };
-        let assistant = answer.assistant().expect("is an answer");
-        reports.enter(&Account::default(), 3, (&answer, assistant), request);
+        reports.enter(&Account::default(), 3, &answer, request);
         reports.calibration.estimate() != estimate
     }
 

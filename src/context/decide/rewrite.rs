@@ -43,7 +43,7 @@ impl Rewrite {
 
     /// Compares `list` with the messages of `account`, which are the same before `unchecked`. Returns `None` if it only adds to them.
     pub(super) fn of(account: &Account, list: &Transcript, unchecked: usize) -> Option<Self> {
-        let len = account.len();
+        let len = account.rows().len();
         if unchecked >= len {
             return None;
         }
@@ -173,7 +173,7 @@ impl Fold {
         });
         self.account.send_as(before, &pairs);
         if let Some(&(changed, _)) = cut.first() {
-            let end = self.account.len();
+            let end = self.account.rows().len();
             strip_within(&mut self.account, changed..end);
         }
         self.account.take_oldest_touched();

@@ -24,7 +24,6 @@ pub struct Arithmetic {
 
 impl Verdict {
     /// True if the frontier moves.
-    #[must_use]
     pub const fn moves(self) -> bool {
         !matches!(self, Self::Wait | Self::Unpaid | Self::TurnOpen)
     }
@@ -41,7 +40,6 @@ impl Verdict {
 /// // A fourth of the read price: four times as long, and a little more.
 /// assert_eq!(payback_calls(20_000.0, 40_000.0, Prices { read: 0.025, ..prices }).round(), 98.0);
 /// ```
-#[must_use]
 pub fn payback_calls(removed: f64, rewritten: f64, prices: Prices) -> f64 {
     let cost = prices.rewrite(rewritten);
     if cost > 0.0 { cost / (prices.read * removed.max(0.0)) } else { 0.0 }

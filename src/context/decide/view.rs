@@ -14,13 +14,11 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// Nothing is visible. Uses count in the next `ahead` answers.
-    #[must_use]
     pub fn new(index: &'a CoverageIndex, ahead: f64) -> Self {
         Self { index, copies: vec![0; index.len()], ahead }
     }
 
     /// What `account` sends.
-    #[must_use]
     pub fn of(index: &'a CoverageIndex, account: &Account, ahead: f64) -> Self {
         let mut view = Self::new(index, ahead);
         for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(index.message(at))) {
@@ -30,7 +28,6 @@ impl<'a> View<'a> {
     }
 
     /// The index it looks at.
-    #[must_use]
     pub fn index(&self) -> &'a CoverageIndex {
         self.index
     }
@@ -51,14 +48,12 @@ impl<'a> View<'a> {
     }
 
     /// Expected uses lost if `gone` messages no longer show `id`: 0 while another one does.
-    #[must_use]
     pub fn loss(&self, id: u32, gone: u32) -> f64 {
         let is_last = self.copies.get(id as usize).is_some_and(|&copies| copies <= gone);
         if is_last { self.index.expected_uses(id, self.ahead) } else { 0.0 }
     }
 
     /// Sum of the losses of `ids`. An id occurs once for each message that no longer shows it.
-    #[must_use]
     pub fn loss_of_all(&self, mut ids: Vec<u32>) -> f64 {
         ids.sort_unstable();
         let runs = ids.chunk_by(|a, b| a == b);

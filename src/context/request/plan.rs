@@ -65,7 +65,6 @@ pub struct Edit {
 
 impl Edit {
     /// The edit that moves a message out of the way between a call and its results.
-    #[must_use]
     pub fn of_move(step: Move) -> Self {
         Self {
             index: step.index,
@@ -79,7 +78,6 @@ impl Edit {
     }
 
     /// The position behind it.
-    #[must_use]
     pub fn end(&self) -> usize {
         self.index + self.count
     }
@@ -113,13 +111,11 @@ pub struct Plan {
 
 impl Plan {
     /// The moves of messages that this plan sends, out of the way of calls that it sends.
-    #[must_use]
     pub fn moves_in(&self, transcript: &Transcript) -> Vec<Move> {
         transcript.moves().filter(|step| !self.drops(step.index) && !self.drops(step.opener)).collect()
     }
 
     /// Returns `true` if the message at `index` is left out of the request.
-    #[must_use]
     pub fn drops(&self, index: usize) -> bool {
         let before = self.edits.partition_point(|edit| edit.index <= index).checked_sub(1);
         let edit = before.and_then(|at| self.edits.get(at));

@@ -26,7 +26,7 @@ pub(super) struct Learned {
     /// The smallest request that was refused without a limit.
     refused: Option<Size>,
     /// The largest prompt that was accepted since the window was learned, in tokens.
-    accepted: f64,
+    pub(super) accepted: f64,
 }
 
 impl Learned {
@@ -52,11 +52,6 @@ impl Learned {
         self.accepted = self.accepted.max(tokens);
         self.window = self.window.filter(|window| tokens <= window.tokens);
         self.refused = self.refused.filter(|refused| tokens <= estimate.tokens(*refused));
-    }
-
-    /// True if more was accepted than this window takes.
-    pub(super) fn exceeds(&self, window: &LearnedWindow) -> bool {
-        self.accepted > window.tokens
     }
 
     /// Most tokens of a request by a refusal that named no limit.

@@ -65,7 +65,7 @@ impl Report {
         (SCALES.start() * counted..=SCALES.end() * counted + MOST_OVERHEAD).contains(&tokens)
     }
 
-    /// True if a provider may count the text that came since `before`, or went, as the difference.
+    /// Returns `true` if the text added or removed since `before` can explain the difference.
     fn is_growth_of(&self, before: &Self) -> bool {
         let (tokens, counted, _) = self.since(before);
         SCALES.contains(&(tokens / counted))
@@ -133,7 +133,7 @@ impl Line {
         self.residual_since(known, next).abs() <= near || next.is_growth_of(known)
     }
 
-    /// True if the text that came since the newest report may have made its difference to `next`.
+    /// Returns `true` if the text added since the newest report can explain the difference to `next`.
     pub(super) fn is_explained(&self, next: &Report) -> bool {
         self.reports.last().is_some_and(|newest| next.is_growth_of(newest))
     }

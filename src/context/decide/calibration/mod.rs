@@ -27,7 +27,7 @@ const MOST_MISS: f64 = 0.5;
 
 /// Size of a request without the hook's edits and with them, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sent {
+pub struct SentSizes {
     /// The transcript as it was: what a recording without the hook sent.
     pub raw: Size,
     /// With the edits decided then.
@@ -77,12 +77,11 @@ pub struct Calibration {
     /// Most tokens of the next request, if the last was refused for its length.
     room: Option<f64>,
     /// Answers without a usable report so far, with what was sent: hosts may write it down later.
-    unreported: Vec<(usize, Sent)>,
+    unreported: Vec<(usize, SentSizes)>,
 }
 
 impl Calibration {
     /// The state before any report. Switched off it learns nothing.
-    #[must_use]
     pub fn new(is_on: bool) -> Self {
         Self { is_on, ..Self::default() }
     }
@@ -92,8 +91,7 @@ impl Calibration {
         self.known = known;
     }
 
-    /// What can be told other conversations.
-    #[must_use]
+    /// The lesson for other conversations.
     pub fn lesson(&self) -> Option<Lesson<'_>> {
         let (source, model) = self.models.last()?;
         let line = model.line.as_ref().map(|line| (line.estimate, line.reports()));
@@ -106,22 +104,19 @@ impl Calibration {
     }
 
     /// Most tokens of the next request, if the last was refused for its length.
-    #[must_use]
     pub fn room(&self) -> Option<f64> {
         self.room
     }
 
     /// Most tokens of the next request: what a refusal left, else the budget.
-    #[must_use]
     pub fn budget(&self, limits: &Limits) -> f64 {
         self.room.unwrap_or_else(|| limits.budget())
     }
 
     /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook's.
-    #[must_use]
     pub fn learned(&self) -> Option<LearnedWindow> {
         let learned = self.of_refusals();
-        learned.window.or(self.known.window.filter(|known| !learned.exceeds(known)))
+        learned.window.or(self.known.window.filter(|known| learned.accepted <= known.tokens))
     }
 
     /// What refusals taught of the model that answered last.
@@ -138,7 +133,6 @@ impl Calibration {
     }
 
     /// The host's limits, narrowed by what refusals taught.
-    #[must_use]
     pub fn narrow(&self, limits: &Limits) -> Limits {
         let most_tokens = self.of_refusals().bound(&self.estimate());
         let mut narrowed = Limits { most_tokens, ..limits.clone() };
@@ -151,7 +145,7 @@ impl Calibration {
 
     /// Takes in what was reported of the call answered at `index`. A report of another list than stands before it now teaches
     /// nothing.
-    pub fn observe(&mut self, index: usize, answer: &Assistant, sent: Sent, is_stale: bool) {
+    pub fn observe(&mut self, index: usize, answer: &Assistant, sent: SentSizes, is_stale: bool) {
         if !self.is_on {
             return;
         }
@@ -171,7 +165,7 @@ impl Calibration {
         }
     }
 
-    fn refuse(&mut self, source: &Source, refusal: Refusal, sent: Sent) {
+    fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
         let size = sent.edited;
         let estimated = self.estimate().tokens(size);
         let is_known = self.models.get(source).and_then(|model| model.line.as_ref()).is_some();
@@ -189,7 +183,7 @@ impl Calibration {
 
     /// Learns the window from the refusal of a request of `tokens`. Returns the most tokens of the next one. A refusal under another
     /// window than the host states now says nothing about this one.
-    fn learn(&mut self, source: &Source, refusal: Refusal, sent: Sent, tokens: f64) -> Option<f64> {
+    fn learn(&mut self, source: &Source, refusal: Refusal, sent: SentSizes, tokens: f64) -> Option<f64> {
         let is_of_now = |window: f64| window.total_cmp(&self.known.stated_window).is_eq();
         let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, tokens);
         sent.stated_window.is_none_or(is_of_now).then(|| self.models.change(source, learn))
@@ -211,7 +205,11 @@ impl Calibration {
         late
     }
 
-    fn report(&mut self, Assistant { source, usage, .. }: &Assistant, Sent { raw, edited, .. }: Sent) {
+    fn report(
+        &mut self,
+        Assistant { source, usage, .. }: &Assistant,
+        SentSizes { raw, edited, .. }: SentSizes,
+    ) {
         let Some(tokens) = usage.prompt_tokens() else { return };
         self.is_reported = true;
         let [raw, edited] = [raw, edited].map(|size| Report { tokens, size });
@@ -244,7 +242,6 @@ impl Calibration {
     }
 
     /// The estimate of the next prompt.
-    #[must_use]
     pub fn estimate(&self) -> Estimate {
         let Known { overhead_tokens, estimate, .. } = self.known;
         let standing = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);

@@ -19,8 +19,8 @@ fn on() -> Calibration {
     Calibration::new(true)
 }
 
-fn both(tokens: usize) -> Sent {
-    Sent { raw: size(tokens), edited: size(tokens), stated_window: None }
+fn both(tokens: usize) -> SentSizes {
+    SentSizes { raw: size(tokens), edited: size(tokens), stated_window: None }
 }
 
 fn size(cl100k: usize) -> Size {
@@ -28,7 +28,7 @@ fn size(cl100k: usize) -> Size {
 }
 
 /// A call that was answered at no known time.
-fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: Sent) {
+fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: SentSizes) {
     calibration.observe(0, assistant, sent, false);
 }
 
@@ -85,7 +85,7 @@ proptest! {
     ) {
         let mut calibration = on();
         for (input, cached, raw, edited, model) in reports {
-            observe(&mut calibration, &answer(if model == 0 { "a" } else { "b" }, input, cached), Sent { raw: size(raw), edited: size(edited), stated_window: None });
+            observe(&mut calibration, &answer(if model == 0 { "a" } else { "b" }, input, cached), SentSizes { raw: size(raw), edited: size(edited), stated_window: None });
             let estimate = calibration.estimate();
             prop_assert!((0.6..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
         }
@@ -113,7 +113,7 @@ fn a_new_model_that_leaves_less_than_nothing_starts_from_its_report() {
 fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
     // By the prior the raw size fits as well: 1.27 × 2 210 is 1.5 × 1 870.
     let mut calibration = after(&[("a", 1_085.0, 190)]);
-    let sent = Sent { raw: size(2_400), edited: size(2_060), stated_window: None };
+    let sent = SentSizes { raw: size(2_400), edited: size(2_060), stated_window: None };
     observe(&mut calibration, &answer("a", 1_085.0 + 1.5 * 1_870.0, 0.0), sent);
     close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
 }

@@ -94,8 +94,8 @@ impl Ladder<'_> {
     /// Returns `true` for a whole result of which the host set a head or tail to show.
     fn shows_ends(&self, index: usize) -> bool {
         self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
-            let sizes = row.message.traits.layout.as_ref().map(Layout::sizes);
-            sizes.is_some_and(|sizes| sizes.least_head + sizes.least_tail > 0)
+            let layout = row.message.traits.layout.as_ref();
+            layout.is_some_and(|Layout { sizes, .. }| sizes.least_head + sizes.least_tail > 0)
         })
     }
 
@@ -112,14 +112,13 @@ impl Ladder<'_> {
         let Some((row, pieces)) = self.account.row(index).zip(self.view.index().message(index)) else {
             return;
         };
-        let is_laid_out = row.message.traits.layout.is_some();
         let lines = match row.form() {
-            Form::Whole | Form::Cut(_) if !is_laid_out => None,
-            Form::Whole | Form::Cut(_) | Form::Lines(_) if is_laid_out => {
+            Form::Whole | Form::Cut(_) if row.message.traits.layout.is_none() => None,
+            Form::Whole | Form::Cut(_) | Form::Lines(_) => {
                 let Some(lines) = line_cuts::choose(row, pieces, &self.view, price) else { return };
                 Some(lines)
             }
-            _ => return,
+            Form::Edited | Form::Gone => return,
         };
         let form = lines.as_ref().map_or(Form::Edited, |lines| Form::Lines(lines.tokens));
         let Some(saved) = row.tokens().checked_sub(row.tokens_as(form)).filter(|&saved| saved > 0) else {
@@ -157,8 +156,8 @@ impl Ladder<'_> {
 
     /// Returns `true` if a batch may drop the group that opens at `start`.
     ///
-    /// An app's words in the open turn stay: pi sends them as the user's words, and where those end the steps begin
-    /// that Gemini 3 wants signed. Without it, calls of another model would be among them.
+    /// Custom messages of the open turn stay. pi sends them as user messages, and Gemini 3 wants the calls after the last user
+    /// message signed. Without it, unsigned calls of another model would be among those.
     fn may_drop(&self, start: usize, price: f64) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::context::facts::transcript::{Thinking, Usage};
-use crate::contract::WIRE_FIELD_CHARS;
 use crate::text::{NEWLINE, Utf16Len, is_blank};
 
 /// A message as it was read, its texts borrowed.
@@ -188,5 +187,5 @@ fn is_field_name(signature: &[u16]) -> bool {
         u8::try_from(unit)
             .is_ok_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     };
-    !signature.is_empty() && signature.len() <= WIRE_FIELD_CHARS.0 && signature.iter().all(is_name)
+    !signature.is_empty() && signature.iter().all(is_name)
 }

@@ -45,7 +45,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     }
     let traits = raw.traits(&message, counts.texts, rules);
     let tokens = if raw.is_sent { counts.all } else { 0 };
-    let cuts = cuts(raw, message.tool_result().and_then(|result| result.handle), rules);
+    let cuts = cuts(raw, &message.body, rules);
     let mut message = Message { tokens, traits, cuts, images: images(raw, rules), ..message };
     if raw.is_protected {
         message.protect();
@@ -54,11 +54,11 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
 }
 
 /// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.
-fn cuts(raw: &Raw<'_>, handle: Option<Handle>, rules: &Rules) -> CutTable {
-    let is_cuttable = match raw.role {
-        RawRole::ToolResult { tool_name, .. } => !rules.excludes(tool_name),
-        RawRole::User | RawRole::Summary | RawRole::Custom | RawRole::Other => true,
-        RawRole::System | RawRole::Assistant { .. } => false,
+fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
+    let (is_cuttable, handle) = match body {
+        Body::ToolResult(result) => (!result.is_excluded, result.handle),
+        Body::User | Body::Summary | Body::Custom | Body::Other => (true, None),
+        Body::System | Body::Assistant(_) => (false, None),
     };
     if !is_cuttable || !raw.is_sent {
         return CutTable::default();
@@ -102,7 +102,7 @@ fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
         }),
         RawRole::ToolResult { call_id, tool_name, .. } => Body::ToolResult(ToolResult {
             call_id: text(call_id),
-            is_excluded: rules.excludes(tool_name),
+            is_excluded: rules.exclude_tools.contains(&text(tool_name)),
             is_recalled: rules.names_handle && *text(tool_name) == *RECALL_TOOL,
             handle: rules.names_handle.then(|| Handle::of(call_id, &raw.joined_text())),
             shortened: None,
@@ -157,7 +157,7 @@ fn shorten(
 ) -> Option<Shortened> {
     let summary = rules.shortening.summarize(text, |omitted, original| {
         let mut line = marker.map_or_else(|| rules.marker.marker(omitted, original), <[u16]>::to_vec);
-        line.extend(handle.into_iter().flat_map(|handle| rules.marker.handle(handle)));
+        line.extend(rules.marker.handle(handle));
         line
     })?;
     let message_tokens = counts.all - counts.texts + rules.tokens(&summary);

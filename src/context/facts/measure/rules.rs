@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use super::input::text;
 use crate::context::facts::shorten::{LineSummary, MarkerLanguage};
 use crate::context::facts::traits::keep::KeepRules;
 use crate::contract::IMAGE_TOKENS;
@@ -53,11 +52,6 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Returns `true` for a tool whose results are never touched.
-    pub(super) fn excludes(&self, tool_name: &[u16]) -> bool {
-        self.exclude_tools.contains(&text(tool_name))
-    }
-
     /// Tokens of a text.
     pub(super) fn tokens(&self, text: &[u16]) -> usize {
         match self.counting {

@@ -26,27 +26,26 @@ impl Raw<'_> {
         let identifiers = self.identifiers(|_| true, None);
         let layout = shortened.and_then(|_| {
             let text = self.joined_text();
-            let sizes = Sizes { text: text_tokens as u32, ..self.marker_sizes(&text, message, rules) };
+            let sizes = self.sizes(&text, text_tokens, message, rules);
             Layout::of(&text, &lines, &identifiers, sizes, |line| rules.tokens(line))
         });
         let kept_lines = shortened.map(|shortened| lines::of_texts([&*shortened.text].into_iter()));
         Traits { identifiers, kept, lines, kept_lines, layout, targets }
     }
 
-    /// Tokens of the markers for gaps in `text`.
-    fn marker_sizes(&self, text: &[u16], message: &Message, rules: &Rules) -> Sizes {
+    /// Sizes of `text`, which has `text_tokens` tokens, and of the markers for gaps in it.
+    fn sizes(&self, text: &[u16], text_tokens: usize, message: &Message, rules: &Rules) -> Sizes {
         let omitted = line_count(text) - usize::from(text.ends_with(&[NEWLINE]));
         let (gap, first) = match self.role {
             RawRole::ToolResult { marker: Some(own), .. } => (own.to_vec(), own.to_vec()),
             _ => (rules.marker.gap(omitted), rules.marker.marker(omitted, Utf16Len(text.len()))),
         };
-        let handle = message.tool_result().and_then(|result| result.handle);
-        let handle = handle.map_or_else(Vec::new, |handle| rules.marker.handle(handle));
+        let handle = rules.marker.handle(message.tool_result().and_then(|result| result.handle));
         let LineSummary { least_head, least_tail, .. } = rules.shortening;
         let tokens = |parts: &[&[u16]]| rules.tokens(&parts.concat()) as u32;
         let (line, first_line) = (tokens(&[&gap, &[NEWLINE]]), tokens(&[&first, &[NEWLINE]]));
         Sizes {
-            text: 0,
+            text: text_tokens as u32,
             gap: line,
             once: first_line.saturating_sub(line) + tokens(&[&handle]),
             marker: tokens(&[&first, &handle]),

@@ -32,8 +32,8 @@ impl MarkerLanguage {
     /// The marker between head and tail of a text, with the line breaks around it, for so many characters left out.
     pub fn cut(self, omitted: Utf16Len, handle: Option<Handle>) -> Vec<u16> {
         let [before, after] = self.of(ZH_CUT, EN_CUT);
-        let handle = handle.map_or_else(Vec::new, |handle| self.handle(handle));
-        [&[NEWLINE], &*utf16(&format!("{before}{}{after}", omitted.0)), &*handle, &[NEWLINE]].concat()
+        [&[NEWLINE], &*utf16(&format!("{before}{}{after}", omitted.0)), &*self.handle(handle), &[NEWLINE]]
+            .concat()
     }
 
     /// The line that stands where an image was.
@@ -41,9 +41,10 @@ impl MarkerLanguage {
         utf16(&self.of(ZH_IMAGE, EN_IMAGE).concat())
     }
 
-    /// The ending of a marker where the model can ask for the original by this handle.
-    pub fn handle(self, handle: Handle) -> Vec<u16> {
-        utf16(&format!("{}{handle}", self.of(ZH_HANDLE, EN_HANDLE).concat()))
+    /// The ending of a marker where the model can ask for the original by this handle; empty without one.
+    pub fn handle(self, handle: Option<Handle>) -> Vec<u16> {
+        let [before] = self.of(ZH_HANDLE, EN_HANDLE);
+        handle.map_or_else(Vec::new, |handle| utf16(&format!("{before}{handle}")))
     }
 
     fn of<T>(self, zh: T, en: T) -> T {
@@ -78,7 +79,7 @@ mod tests {
             for language in [MarkerLanguage::Zh, MarkerLanguage::En] {
                 let marker = language.marker(omitted, Utf16Len(original));
                 prop_assert_eq!(MarkerLanguage::original_len(&marker), Some(Utf16Len(original)));
-                let named = [marker, language.handle(handle)].concat();
+                let named = [marker, language.handle(Some(handle))].concat();
                 prop_assert_eq!(MarkerLanguage::original_len(&named), Some(Utf16Len(original)));
                 prop_assert_eq!(MarkerLanguage::original_len(&language.gap(omitted)), None);
             }

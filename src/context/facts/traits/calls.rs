@@ -11,13 +11,12 @@ use super::forms::{Form, Names, TABLE, ToolForm};
 use super::lines::{self, Line};
 use super::paths::looks_like_file;
 use super::shell;
-use super::target::{File, FileUse, Target, part_of};
+use super::target::{File, FileUse, MAX_FILES, Target, part_of};
 use super::{patch, script};
 use crate::text::utf16;
 
-/// Objects looked at in one call's arguments, and values of one list; files in them.
+/// Objects looked at in one call's arguments, and values of one list.
 const MAX_VALUES: usize = 4096;
-const MAX_FILES: usize = 64;
 
 /// The file or the command that a call names, with its kind. A path comes before a command: a tool that takes both says
 /// with the command what to do.

@@ -43,7 +43,7 @@ impl KeepRules {
         let is_shown = change.as_ref().is_none_or(|change| change.is_whole);
         let part = if change.is_some() { 0 } else { *part };
         (is_named && is_shown && !is_searched)
-            .then(|| State { key: path.whole() ^ part, name: path.name().into() })
+            .then(|| State { key: path.hash() ^ part, name: path.name().into() })
     }
 }
 

@@ -89,9 +89,11 @@ pub fn distinct(mut lines: Vec<Line>) -> Box<[Line]> {
 /// A long tool result line by line, for cuts between lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    rows: Box<[LayoutLine]>,
+    /// Its lines, in order.
+    pub rows: Box<[LayoutLine]>,
     identifiers: Box<[u32]>,
-    sizes: Sizes,
+    /// Tokens of the text and of its markers.
+    pub sizes: Sizes,
 }
 
 /// Tokens of a text and of the marker lines that stand for cut lines of it, and the lines that stay.
@@ -147,11 +149,6 @@ impl Layout {
         (rows.len() > 1).then(|| Self { rows: rows.into(), identifiers: places.into(), sizes })
     }
 
-    /// Its lines, in order.
-    pub fn rows(&self) -> &[LayoutLine] {
-        &self.rows
-    }
-
     /// Positions, among the message's identifiers, of those that the row at `at` shows.
     pub fn identifiers(&self, at: usize) -> &[u32] {
         let end = |at: usize| self.rows.get(at).map_or(0, |row| row.end as usize);
@@ -169,11 +166,6 @@ impl Layout {
     pub fn is_end(&self, at: usize) -> bool {
         let Sizes { least_head, least_tail, .. } = self.sizes;
         at < least_head as usize || at + least_tail as usize >= self.rows.len()
-    }
-
-    /// Tokens of the text and of its markers.
-    pub fn sizes(&self) -> Sizes {
-        self.sizes
     }
 
     /// Tokens of a part of the text whose lines have `line_by_line` tokens alone. Tokens across line breaks make it fewer.
@@ -239,11 +231,8 @@ mod tests {
             Layout::of(&text, &lines, &identifiers, Sizes::default(), <[u16]>::len).expect("has lines");
         let shown: Vec<usize> = (0..3).map(|at| layout.identifiers(at).len()).collect();
         assert_eq!(shown, [2, 0, 1]);
-        assert_eq!(
-            layout.rows().iter().map(|row| row.line.is_some()).collect::<Vec<_>>(),
-            [true, false, true]
-        );
-        assert_eq!(layout.rows().iter().map(|row| row.tokens as usize).sum::<usize>(), text.len());
+        assert_eq!(layout.rows.iter().map(|row| row.line.is_some()).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(layout.rows.iter().map(|row| row.tokens as usize).sum::<usize>(), text.len());
         assert_eq!(Layout::of(&utf16("one line alone"), &[], &[], Sizes::default(), |_| 1), None);
     }
 }

@@ -12,7 +12,8 @@ const FILES: [&str; 3] = [UPDATE, "*** Add File: ", "*** Delete File: "];
 const MAX_FILES: usize = 256;
 
 impl<'a> FileUse<'a> {
-    /// A file that a patch changes, or makes unless `is_added`: `old` has the lines that stay and those that go, `new` those that stay and those that come.
+    /// A file of a patch. With `is_added` the patch changes a part of it. `take` adds kept and removed lines to `old`, kept and added
+    /// ones to `new`.
     fn patched(path: &'a str, is_added: bool) -> Self {
         Self { path: path.trim(), is_changed: true, is_added, ..Self::default() }
     }

@@ -44,7 +44,7 @@ impl Path {
     }
 
     /// Hash of the whole path.
-    pub fn whole(&self) -> u64 {
+    pub fn hash(&self) -> u64 {
         xxh3_64(self.0.as_bytes())
     }
 

@@ -8,10 +8,9 @@ use serde_json::{Map, Value};
 
 use super::forms::TABLE;
 use super::paths::is_path;
-use super::target::{File, FileUse};
+use super::target::{File, FileUse, MAX_FILES};
 
-/// Files looked at in one script, and words read of it.
-const MAX_FILES: usize = 64;
+/// Words read of one script.
 const MAX_WORDS: usize = 20_000;
 
 #[derive(Debug, PartialEq, Eq)]

@@ -8,14 +8,13 @@ use serde_json::Value;
 
 use super::forms::{Names, Operands, Program, TABLE};
 use super::paths::{is_path, joined, looks_like_file};
-use super::target::{File, FileUse, part_of};
+use super::target::{File, FileUse, MAX_FILES, part_of};
 use super::words::{Command, UNKNOWN, commands};
 use super::{patch, script};
 
-/// Commands looked at in one call, words of one, files in all of them, and scripts inside scripts.
+/// Commands looked at in one call, words of one, and scripts inside scripts.
 const MAX_COMMANDS: usize = 64;
 const MAX_WORDS: usize = 4096;
-const MAX_FILES: usize = 64;
 const MAX_DEPTH: usize = 4;
 
 /// The files that a command names, in order, and the program that named the first of them. The command is a script, or a
@@ -287,7 +286,7 @@ fn name_of(program: &str) -> String {
 }
 
 fn is_option(word: &str) -> bool {
-    (word.starts_with('-') && word.len() > 1) || (word.starts_with('+') && word.len() > 1)
+    word.len() > 1 && word.starts_with(['-', '+'])
 }
 
 /// Returns `true` if `word` is the option, or a bundle of letters with it: `-rn`.

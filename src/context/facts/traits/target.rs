@@ -8,6 +8,9 @@ use super::lines::{self, Line};
 use super::paths::Path;
 use crate::text::utf16;
 
+/// Files looked at in one call.
+pub(super) const MAX_FILES: usize = 64;
+
 /// The target of one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
@@ -60,7 +63,6 @@ impl Change {
     }
 
     /// Returns `true` if no line is known that it replaces or writes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.old.is_empty() && self.new.is_empty()
     }

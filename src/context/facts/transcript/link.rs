@@ -107,14 +107,10 @@ impl Links {
                 *around = opener.max(*around);
             }
         }
-        self.set_newest(opener, index);
-        is_parted
-    }
-
-    fn set_newest(&mut self, opener: usize, index: usize) {
         if let Some(opens) = self.links.get_mut(opener) {
             opens.newest = index;
         }
+        is_parted
     }
 }
 

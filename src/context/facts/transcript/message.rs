@@ -114,14 +114,12 @@ pub struct Refusal {
 
 impl Refusal {
     /// Tokens of the refused prompt, which was estimated: as named, or at least what the limit leaves for it.
-    #[must_use]
     pub fn tokens(&self, estimated: f64) -> Option<f64> {
         let most = self.limit.map(|limit| limit - self.output.unwrap_or(0.0));
         self.prompt.or(most.filter(|most| *most > estimated))
     }
 
     /// The limit, for a refused prompt of so many tokens.
-    #[must_use]
     pub fn limit_for(&self, prompt: f64) -> Option<f64> {
         self.limit.or(self.excess.map(|excess| prompt - excess))
     }

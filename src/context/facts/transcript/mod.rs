@@ -44,8 +44,6 @@ pub use self::message::{
 pub struct Transcript {
     messages: Vec<Arc<Message>>,
     links: Links,
-    warmed: Arc<[f64]>,
-    lost: Arc<[f64]>,
 }
 
 impl Transcript {
@@ -53,7 +51,7 @@ impl Transcript {
     pub fn new(messages: Vec<Arc<Message>>) -> Self {
         let mut links = Links::default();
         links.relink(&messages, 0);
-        Self { messages, links, warmed: Arc::default(), lost: Arc::default() }
+        Self { messages, links }
     }
 
     /// Puts `rest` behind the first `kept` messages, as if it had been made of the result: what a conversation adds costs no more
@@ -64,18 +62,6 @@ impl Transcript {
         self.links.relink(&self.messages, kept);
     }
 
-    /// When the host sent a request again to keep the provider's cache alive, and when it gave the cache up, in ms since
-    /// 1970, in any order.
-    pub fn set_cache_times(&mut self, warmed: Vec<f64>, lost: Vec<f64>) {
-        self.warmed = sorted(warmed);
-        self.lost = sorted(lost);
-    }
-
-    /// The same, oldest first.
-    pub fn cache_times(&self) -> (&Arc<[f64]>, &Arc<[f64]>) {
-        (&self.warmed, &self.lost)
-    }
-
     /// The messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
@@ -84,16 +70,6 @@ impl Transcript {
     /// The message at `index`.
     pub fn get(&self, index: usize) -> Option<&Message> {
         self.messages.get(index).map(Arc::as_ref)
-    }
-
-    /// Number of messages.
-    pub fn len(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// True without any message.
-    pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
     }
 
     /// The link of the message at `index` to its neighbours.
@@ -137,8 +113,8 @@ impl Transcript {
             behind.entry(step.after).or_default().push(step.index);
         }
         let strangers = &self.links.strangers;
-        let mut order = Vec::with_capacity(self.len());
-        for index in (0..self.len()).filter(|index| !strangers.contains_key(index)) {
+        let mut order = Vec::with_capacity(self.messages.len());
+        for index in (0..self.messages.len()).filter(|index| !strangers.contains_key(index)) {
             let mut waiting = vec![index];
             while let Some(next) = waiting.pop() {
                 order.push(next);
@@ -168,10 +144,4 @@ pub struct Move {
     pub opener: usize,
     /// Index of the newest result, behind which it is sent.
     pub after: usize,
-}
-
-fn sorted(mut times: Vec<f64>) -> Arc<[f64]> {
-    times.retain(|time| time.is_finite());
-    times.sort_by(f64::total_cmp);
-    times.into()
 }

@@ -87,7 +87,6 @@ impl Account {
     }
 
     /// The size of what is sent from the first message on that was edited since the trial began.
-    #[must_use]
     pub fn rewritten(&self) -> Size {
         let first = self.trial.iter().flat_map(|trial| &trial.edits).map(|(index, _)| *index).min();
         first.map_or_else(Size::default, |first| self.size_since(first))
@@ -102,7 +101,6 @@ impl Account {
     }
 
     /// Marks what was tried so far.
-    #[must_use]
     pub fn mark(&self) -> Mark {
         let edits = self.trial.as_ref().map_or(0, |trial| trial.edits.len());
         Mark { edits, oldest_touched: self.oldest_touched, changed: self.changed }

@@ -32,12 +32,12 @@ pub struct Account {
     first_turn: Option<usize>,
     first_user: Option<usize>,
     last_user: Option<usize>,
-    /// User messages that what the host protects follows: without them an answer would come right after another.
+    /// User messages before a protected message. Dropped, they would leave two answers side by side.
     asked: BTreeSet<usize>,
-    /// The first message that is sent otherwise since that was last asked.
+    /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
     trial: Option<Trial>,
-    /// The oldest message that was brought into another form since that was last asked.
+    /// The same since the last `take_oldest_touched`. The end of a trial resets it.
     oldest_touched: Option<usize>,
     /// The edits of the last plan, and the first row that changed since: of a long conversation few do.
     planned: Vec<Edit>,
@@ -48,7 +48,7 @@ impl Account {
     /// The account of a whole transcript, nothing edited but what no provider takes.
     pub fn of(transcript: &Transcript) -> Self {
         let mut account = Self::default();
-        for index in 0..transcript.len() {
+        for index in 0..transcript.messages().len() {
             account.enter(transcript, index);
         }
         account
@@ -120,16 +120,6 @@ impl Account {
                 (row.message, row.whole_tokens) = (message.clone(), message.whole_tokens() as u32);
             }
         }
-    }
-
-    /// Number of messages taken in.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// True before any message.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// All rows, oldest first.

@@ -126,12 +126,11 @@ impl Row {
 
     /// The rows of its text that are sent, in order.
     pub fn sent_rows(&self) -> Vec<usize> {
-        let all = || self.message.traits.layout.as_ref().map_or(0, |layout| layout.rows().len() as u32);
-        let rows = match (self.form(), &self.sent.kept_lines) {
-            (Form::Lines(_), Some(kept)) => kept.rows.to_vec(),
-            _ => std::iter::once(0..all()).collect(),
-        };
-        rows.into_iter().flatten().map(|at| at as usize).collect()
+        if let (Form::Lines(_), Some(kept)) = (self.form(), &self.sent.kept_lines) {
+            return kept.rows.iter().cloned().flatten().map(|at| at as usize).collect();
+        }
+        let layout = self.message.traits.layout.as_ref();
+        (0..layout.map_or(0, |layout| layout.rows.len())).collect()
     }
 
     /// Its images that are left out.

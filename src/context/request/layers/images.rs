@@ -38,10 +38,11 @@ pub fn omit_old(account: &mut Account, limits: &Limits) {
 
 /// Returns `true` if so many old images stand in the request that leaving them out makes a batch.
 pub fn are_many(account: &Account, limits: &Limits) -> bool {
-    let standing =
-        |index| account.row(index).map_or(0, |row| row.message.images.lens.len() - row.images().count);
-    old(account, limits).into_iter().map(|(index, out)| out.saturating_sub(standing(index))).sum::<usize>()
-        >= BATCH
+    let more = old(account, limits).into_iter().map(|(index, out)| {
+        let (sent, all) = count(account, index);
+        out.saturating_sub(all - sent)
+    });
+    more.sum::<usize>() >= BATCH
 }
 
 /// Messages with images that are too old to stay, and how many of each, the first ones.

@@ -121,11 +121,6 @@ impl Limits {
         if self.reserve_tokens.is_some() { self.budget() } else { window }
     }
 
-    /// Newest messages that are never dropped: at least one, since the newest is what is asked.
-    pub fn recent_messages(&self) -> usize {
-        self.keep_recent_messages.max(1)
-    }
-
     /// Tokens a request may have at all: the window without the reserve, which by default is at most a quarter of it.
     pub fn budget(&self) -> f64 {
         let usual = || RESERVE_TOKENS.min(self.context_window * MAX_RESERVE_SHARE);

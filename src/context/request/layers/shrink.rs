@@ -24,8 +24,7 @@ pub struct Goals {
 }
 
 impl Goals {
-    /// As little as fits.
-    #[must_use]
+    /// Goals that free no more than must go.
     pub const fn least(budget: f64) -> Self {
         Self { most: budget, others: budget, words: budget }
     }

@@ -16,7 +16,7 @@ const WIRE_FIELD_API: &str = "openai-completions";
 /// A message pi does not send uses up none of the kept ones.
 pub fn old_before(account: &Account, limits: &Limits) -> usize {
     let end = match limits.thinking_scope {
-        ThinkingScope::All => account.len(),
+        ThinkingScope::All => account.rows().len(),
         ThinkingScope::ClosedTurns => account.last_user().unwrap_or(0),
     };
     let mut kept = 0;
@@ -25,7 +25,7 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
         kept += usize::from(account.message(index).is_some_and(|message| message.is_sent));
         is_kept
     });
-    keeps.last().unwrap_or(account.len()).min(end)
+    keeps.last().unwrap_or(account.rows().len()).min(end)
 }
 
 /// Removes the thinking of the message at `index`.

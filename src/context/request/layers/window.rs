@@ -10,7 +10,11 @@ use crate::tokens::estimate::Estimate;
 /// Index from which on everything is protected: that of the oldest of the newest messages.
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let newest = account.newest_first().filter(|(_, row)| !row.message.is_system());
-    let start = newest.take(limits.recent_messages()).last().map_or(account.len(), |(index, _)| index);
+    // At least one: the newest is what is asked.
+    let start = newest
+        .take(limits.keep_recent_messages.max(1))
+        .last()
+        .map_or(account.rows().len(), |(index, _)| index);
     account.rows().iter().skip(start).map(|row| row.group).min().unwrap_or(start)
 }
 

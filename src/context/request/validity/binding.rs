@@ -72,7 +72,7 @@ pub fn strip_bound(account: &mut Account, thinkers: &[usize]) {
 /// under way too. What is made from now on is bound to what is sent from now on.
 pub fn strip_unbound(account: &mut Account) {
     if let Some(changed) = account.take_changed() {
-        let end = account.len();
+        let end = account.rows().len();
         strip_within(account, changed + 1..end);
         account.take_changed();
     }

@@ -48,7 +48,7 @@ pub fn check(messages: &[Raw<'_>], family: Family) -> BTreeSet<Problem> {
 #[derive(Default)]
 pub(super) struct Findings {
     problems: BTreeSet<Problem>,
-    /// The changes of each pass of a repair. No pass mends what the last ones name.
+    /// The changes of each pass of a repair. The last list is not mended.
     pub(super) mends: [Mends; 4],
 }
 
