@@ -55,14 +55,14 @@ test("the numbers of a report cross in the order in which read.rs reads them", (
 });
 
 test("settings that cannot be read are refused by their name", async () => {
-  const { Conversation } = native();
+  const { Conversation, Lessons } = native();
   const refused = (what) => ({
     code: "ERR_INVALID_INPUT",
     message: new RegExp(`the ${what} are not understood`),
   });
-  assert.throws(() => new Conversation("{", undefined), refused("options"));
+  assert.throws(() => new Conversation("{", new Lessons()), refused("options"));
   const settings = nativeOptions(checkHookOptions("test", {}), undefined, "en");
-  const conversation = new Conversation(settings, undefined);
+  const conversation = new Conversation(settings, new Lessons());
   const plan = async () => await conversation.plan(0, new Int32Array(), new Batch(), "{}");
   await assert.rejects(plan, refused("terms of the call"));
 });
