@@ -191,39 +191,3 @@ impl Fold {
         strip_unbound(&mut self.account);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::context::facts::measure::{Raw, RawRole, outline};
-    use crate::context::facts::transcript::Usage;
-
-    #[test]
-    fn a_call_whose_list_was_rewritten_before_its_answer_came_is_one_call() {
-        let usage = Usage::default();
-        let answer = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
-        let list = |roles: &[RawRole<'_>]| {
-            let of = |role: &RawRole<'_>| Arc::new(outline(&Raw::new(*role, Vec::new())));
-            Transcript::new(roles.iter().map(of).collect())
-        };
-        let mut fold = Fold::default();
-        let lessons = &mut Lessons::default();
-        fold.play(&list(&[RawRole::User]), lessons);
-        fold.plan();
-        let rewritten = list(&[RawRole::Summary, answer]);
-        let rewrite = Rewrite {
-            shared: Vec::new(),
-            shared_old_end: 0,
-            known_end: 1,
-            answer: Some(1),
-            is_tail: true,
-            first_changed: Some(0),
-            is_unrelated: true,
-        };
-        let mut fold = fold.after_rewrite(&rewritten, rewrite, lessons);
-        fold.play(&rewritten, lessons);
-        assert!(fold.has_answer);
-    }
-}
