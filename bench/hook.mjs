@@ -66,12 +66,12 @@ async function measure(messages, schedule, warmRounds = WARM_ROUNDS, coldRounds 
   const grow = () => growing.push(...nextStep(growing));
   for (let i = 0; i < warmRounds; i += 1) {
     grow();
-    rounds.grown.push(await timed(messages, () => hook(growing)));
+    rounds.grown.push(await timed(growing, () => hook(growing)));
   }
   for (let i = 0; i < coldRounds; i += 1) {
     grow();
     const copies = structuredClone(growing);
-    rounds.copied.push(await timed(messages, () => hook(copies)));
+    rounds.copied.push(await timed(growing, () => hook(copies)));
   }
   for (let i = 0; i < coldRounds; i += 1) {
     // Content of its own too: else the facts would be known by content.
