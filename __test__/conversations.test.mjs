@@ -12,6 +12,7 @@ import { brokenRules } from "./support/request-rules.mjs";
 import { dice } from "./support/transcripts.mjs";
 
 const BIG = Array.from({ length: 9000 }, (_, i) => `w${i}`).join(" ");
+const PAGE = BIG.slice(0, 6000);
 const WINDOW = { contextWindow: 8000 };
 
 let clock = 1.7e12;
@@ -47,6 +48,27 @@ test("after an aborted call only what the next one changes is told as changed", 
     const { tokensBefore, tokensAfter, firstChanged } = events.at(-1);
     assert.ok(tokensAfter < tokensBefore, "something is edited");
     assert.equal(firstChanged, undefined);
+  }
+});
+
+test("a call over an edited list that is aborted leaves nothing behind", async () => {
+  const next = async (stopped) => {
+    const hook = createTransformContext(WINDOW);
+    const list = [user("go")];
+    for (let i = 0; i < 3; i += 1) list.push(calls([`c${i}`]), result(`c${i}`, PAGE));
+    list.push(says("done"), user("next"));
+    await hook(list);
+    const controller = new AbortController();
+    const edited = list.with(2, result("c0", "pruned"));
+    const pending = stopped === undefined ? undefined : hook(edited, controller.signal);
+    for (let i = 0; i < stopped; i += 1) await null;
+    controller.abort();
+    await pending;
+    return (await hook([...list, says("well"), user("and")])).map(({ content }) => content);
+  };
+  const alone = await next();
+  for (let microtasks = 0; microtasks < 20; microtasks += 1) {
+    assert.deepEqual(await next(microtasks), alone);
   }
 });
 

@@ -17,6 +17,12 @@ const CASES = [
   ["late-result", spelled("u :a u =a"), 3, [0, 1, 3, 2]],
   ["duplicate-result", spelled("u :a =a =a"), 3, [0, 1, 2]],
   ["orphan-result", [user(), answer(":a", { stopReason: "aborted" }), result("a")], 2, [0, 1]],
+  [
+    "late-result",
+    [user(), answer(":a"), answer(":a", { stopReason: "aborted" }), result("a")],
+    3,
+    [0, 1, 3, 2],
+  ],
   ["unanswered-call", spelled("u :a u"), 1, [0, 2]],
   ["unanswered-call", [user(), answer([thinking(), said, call("a")]), user()], 1, [0, 2]],
   ["unanswered-call", [user(), answer([said, call("a"), call("b")]), result("b")], 1, [0, { 1: [0, 2] }, 2]],

@@ -25,12 +25,21 @@ pub struct Conversation {
     asked: Option<Arc<Fold>>,
     /// Index of the first message that may differ from the fold's.
     changed: usize,
+    /// The fold before the last call, and `changed` then, if the host had rewritten the list: they come back if it is withdrawn.
+    before_rewrite: Option<(Arc<Fold>, usize)>,
 }
 
 impl Conversation {
     /// One without messages.
     pub fn new(mode: Mode) -> Self {
-        Self { mode, transcript: Transcript::default(), fold: None, asked: None, changed: usize::MAX }
+        Self {
+            mode,
+            transcript: Transcript::default(),
+            fold: None,
+            asked: None,
+            changed: usize::MAX,
+            before_rewrite: None,
+        }
     }
 
     /// Its messages.
@@ -52,6 +61,7 @@ impl Conversation {
     /// The fold of the part of the list that it has seen.
     fn current_fold(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
         let changed = replace(&mut self.changed, usize::MAX);
+        self.before_rewrite = None;
         let new = || Fold::new(self.mode, terms.policy, &terms.limits);
         let asked = self.asked.take();
         let Some(before) = self.fold.take() else { return new() };
@@ -74,10 +84,13 @@ impl Conversation {
                 }
                 Arc::unwrap_or_clone(before)
             }
-            Some(rewrite) if rewrite.answer.is_some() || before.outlives_rewrites() => {
-                before.after_rewrite(&self.transcript, rewrite, lessons)
+            Some(rewrite) => {
+                let outlives = rewrite.answer.is_some() || before.outlives_rewrites();
+                let after = || before.after_rewrite(&self.transcript, rewrite, lessons);
+                let fold = if outlives { after() } else { new() };
+                self.before_rewrite = Some((before, changed));
+                fold
             }
-            Some(_) => new(),
         }
     }
 
@@ -126,5 +139,8 @@ impl Conversation {
             lessons.withdraw(*call);
         }
         fold.withdraw();
+        if let Some((before, changed)) = self.before_rewrite.take() {
+            (self.fold, self.changed) = (Some(before), self.changed.min(changed));
+        }
     }
 }

@@ -40,8 +40,8 @@ impl GroupLink {
 
 /// The links of a list of messages.
 ///
-/// A result answers the nearest assistant message before it that has its id, if that one is sent and no earlier result
-/// took the call. Messages that a provider would see between the two are strangers: they move behind the group.
+/// A result answers the nearest sent assistant message before it that has its id, if no earlier result took the call.
+/// Messages that a provider would see between the two are strangers: they move behind the group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
     links: Vec<GroupLink>,
@@ -134,9 +134,9 @@ impl<'a> OpenCalls<'a> {
         Self { opener, is_sent, positions: ids.map(|(position, id)| (&**id, Some(position))).collect() }
     }
 
-    /// `None` without a call of this id. Else the opener, and the position of the call if a result may take it.
+    /// `None` without a sent call of this id. Else the opener, and the position of the call unless a result took it.
     fn take(&mut self, id: &str) -> Option<(usize, Option<usize>)> {
-        let position = self.positions.get_mut(id)?.take();
-        Some((self.opener, position.filter(|_| self.is_sent)))
+        let position = self.positions.get_mut(id).filter(|_| self.is_sent)?;
+        Some((self.opener, position.take()))
     }
 }
