@@ -31,7 +31,7 @@ before(() => {
 function install(app) {
   mkdirSync(app);
   writeFileSync(join(app, "package.json"), '{ "private": true }\n');
-  const command = `npm install git+${pathToFileURL(sources)} --no-audit --no-fund --prefer-offline`;
+  const command = `npm install --allow-git=root git+${pathToFileURL(sources)} --no-audit --no-fund --prefer-offline`;
   const terminal = join(app, "terminal.log");
   const target = join(folder, "target");
   mkdirSync(target);
