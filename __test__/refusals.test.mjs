@@ -29,7 +29,25 @@ const WITH_OUTPUT = {
     `This endpoint's maximum context length is ${l} tokens. However, you requested about ${n + o} tokens (${n} of text input, ${o} in the output).`,
   TGI: (n, o, l) =>
     `Input validation error: \`inputs\` tokens + \`max_new_tokens\` must be <= ${l}. Given: ${n} \`inputs\` tokens and ${o} \`max_new_tokens\``,
+  TabbyAPI: (n, o, l) => `ValueError: Request length ${n} + ${o} is greater than max_seq_len ${l}`,
+  Novita: (n, o, l) =>
+    `invalid max_tokens value, context length exceeded: the max_tokens ${o} plus prompt tokens ${n} exceeds ${l}`,
+  "sum in words": (n, o, l) =>
+    `The input (${n} tokens) plus max_tokens (${o}) exceeds the model's context length (${l})`,
+  watsonx: (n, o, l) =>
+    `the number of input tokens ${n} and max_new_tokens ${o} cannot exceed the total tokens limit ${l}`,
 };
+
+/** Words that name a limit, by it, beside numbers that are no tokens of the prompt. */
+const LIMIT_ONLY = [
+  (l) => `400 max tokens of ${l} exceeded`,
+  (l) => `AiError: 8007: Ai: Exceeded maximum input tokens. Max input tokens: ${l}`,
+  (l) => `{"error_code":336103,"error_msg":"the max input length is ${l}"}`,
+  (l) => `The total length of input text and max_tokens exceeds the model's context length ${l}`,
+  (l) =>
+    `This model's maximum context length is ${l} tokens. However, you requested 0 output tokens and your prompt contains 412345 characters (more than 229376 characters, which is the upper bound for ${l} input tokens).`,
+  (l) => `upstream http://10.0.0.7:8080 returned 400: the prompt is too long, maximum ${l}`,
+];
 
 /** Words without a number. */
 const NUMBERLESS = [
@@ -42,6 +60,11 @@ const NUMBERLESS = [
   '413 {"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}',
   "model_context_window_exceeded",
   "context_too_large",
+  '{"type":"error","error":{"code":"1261","message":"[1261][Prompt too long][20260929]"}}',
+  '{"base_resp":{"status_code":1039,"status_msg":"token limit exceeded"}}',
+  "Invalid 'input[308].output': string too long. Expected a string with maximum length 10485760.",
+  "輸入內容超過模型的上下文長度上限",
+  "参数 messages 总长度不能超过20000个字符",
   '{"error":{"code":"1261","message":"Prompt 超长"}}',
   String.raw`{"error":{"message":"\u8f93\u5165\u957f\u5ea6\u8d85\u8fc7\u4e0a\u9650"}}`,
   "413 Request Entity Too Large",
@@ -127,6 +150,9 @@ const OTHERS = [
   "Request timed out: waited 120000 ms",
   "A maximum of 100 PDF pages may be provided.",
   "max_tokens 参数超过最大值 8192",
+  "too many tokens: max tokens must be less than or equal to 4096, the maximum output length for this model - received 1000000.",
+  "Model context window too small (minimum is 128k tokens)",
+  "503 the queue is full: maximum queue size exceeded",
   "生成内容超过最大输出长度 8192",
   "",
 ];
@@ -143,6 +169,10 @@ test("the numbers that an error names are read by its words", () => {
       { prompt: 60_000, output: 8_000, limit: 65_536 },
       name,
     );
+  }
+  for (const words of LIMIT_ONLY) {
+    const { prompt, limit } = readRefusal(words(65_536));
+    assert.deepEqual({ prompt, limit }, { prompt: undefined, limit: 65_536 }, words(0));
   }
   for (const words of HELD_BACK)
     assert.deepEqual(

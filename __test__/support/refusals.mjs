@@ -29,6 +29,9 @@ export const REFUSALS = {
   Copilot: (n, l) => `400 prompt token count of ${n} exceeds the limit of ${l}`,
   Cohere: (n, l) =>
     `too many tokens: total number of tokens in the prompt cannot exceed ${l} - received ${n}. Try using a shorter prompt`,
+  SiliconFlow: (n, l) => `400 length of prompt_tokens (${n}) must be less than max_seq_len (${l}).`,
+  Cloudflare: (n, l) =>
+    `413 5021: AiError: Ai: The estimated number of input and maximum output tokens (${n}) exceeded this model context window limit (${l}).`,
   Qwen: (_, l) => `400 InternalError.Algo.InvalidParameter: Range of input length should be [1, ${l}]`,
   GitHub: (_, l) => `Request body too large for gpt-4o-2024-08-06 model. Max size: ${l} tokens.`,
   Ollama: (n, l) => `400 prompt too long; exceeded max context length by ${n - l} tokens`,
