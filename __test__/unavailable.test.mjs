@@ -50,13 +50,15 @@ describe("the packed package", () => {
   const native = path.join(installed, nativeName());
 
   before(() => {
-    const [{ filename }] = JSON.parse(
+    // A list, or from npm 12 on an object.
+    const packed = JSON.parse(
       execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], {
         cwd: ROOT,
         encoding: "utf8",
         stdio: ["ignore", "pipe", "ignore"],
       }),
     );
+    const [{ filename }] = Object.values(packed);
     writeFileSync(path.join(folder, "package.json"), '{"private":true}');
     const flags = ["--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--prefer-offline"];
     execFileSync("npm", ["install", ...flags, `./${filename}`], { cwd: folder, stdio: "ignore" });
