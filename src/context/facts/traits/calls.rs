@@ -57,7 +57,7 @@ impl Target {
             lines::add(&utf16(text), shown);
         }
         let Some(names) = listed else { return Self::default() };
-        let folder = first_text(&objects, &names.folder);
+        let folder = first_text(&objects, &TABLE.any.folder);
         let uses = uses_in(&objects, names);
         let mut files: Vec<File> = uses.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
@@ -86,23 +86,30 @@ type Object<'a> = (&'a Map<String, Value>, Option<usize>);
 fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
     let mut files: Vec<FileUse<'a>> = Vec::new();
     let mut file_of: Vec<Option<usize>> = Vec::with_capacity(objects.len());
+    let reads_only = [&names.old, &names.new, &names.diff].iter().all(|names| names.is_empty());
     for &(fields, above) in objects {
         if files.len() >= MAX_FILES {
             break;
         }
+        let above = above.and_then(|above| *file_of.get(above)?);
+        let outer = above.and_then(|above| files.get(above)).map(|file| file.path);
         let is_search = texts_of(fields, &names.pattern).next().is_some();
         let lines = fields.iter().filter(|(name, value)| !is_of_time(name) && is_of_lines(value));
-        let part = part_of(0, lines.map(|(_, value)| value.to_string()));
+        let lines: Vec<String> = lines.map(|(_, value)| value.to_string()).collect();
+        let part = part_of(0, &lines);
         let first = files.len();
-        for path in texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path)) {
+        let paths = texts_of(fields, &names.file).filter(|path| !is_search || looks_like_file(path));
+        for path in paths.filter(|path| outer != Some(path) && !path.contains('*')) {
             let behind = path.rsplit_once(':').filter(|(_, lines)| is_span(lines));
             let (path, part) = behind.map_or((path, part), |(path, lines)| (path, part_of(part, [lines])));
             files.push(FileUse { path, part, is_searched: is_search, ..FileUse::default() });
         }
-        let above = above.and_then(|above| *file_of.get(above)?);
         let at = (files.len() > first).then_some(first).or(above);
         file_of.push(at);
         if let Some(file) = at.and_then(|at| files.get_mut(at)) {
+            if at == above && reads_only {
+                file.part = part_of(file.part, &lines);
+            }
             add_change(fields, names, file);
         }
     }
@@ -113,10 +120,11 @@ fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
 fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut FileUse<'a>) {
     let has =
         |names: &Names, is: fn(&Value) -> bool| names.iter().filter_map(|name| fields.get(name)).any(is);
+    let is_append = |value: &Value| *value == Value::Bool(true) || value.as_str() == Some("append");
     file.is_changed |= has(&names.new, is_text)
         || has(&names.moved, is_text)
         || (has(&names.old, Value::is_string) && !names.new.is_empty());
-    file.is_added |= names.adds;
+    file.is_added |= names.adds || has(&TABLE.any.adding, is_append);
     file.old.extend(texts_of(fields, &names.old));
     file.new.extend(texts_of(fields, &names.new));
     for diff in texts_of(fields, &names.diff) {

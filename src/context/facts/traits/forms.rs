@@ -90,9 +90,12 @@ pub(super) struct ToolForm {
     pub(super) command: Names,
     /// A script that calls other tools.
     pub(super) code: Names,
+    /// Of any tool: the folder that paths are relative to.
     pub(super) folder: Names,
     /// True if `new` stands beside what the file held.
     pub(super) adds: bool,
+    /// Of any tool: an argument that says so by its value, true or "append".
+    pub(super) adding: Names,
 }
 
 /// A program that reads or changes files, or runs what does.
@@ -115,6 +118,10 @@ pub(super) struct Program {
     pub(super) paths: Names,
     /// Options whose word is the text to write or the script to run.
     pub(super) texts: Names,
+    /// What it prints of a file where no word says it, if that is not the whole file.
+    pub(super) part: Option<String>,
+    /// True if it shows nothing of what is piped into it.
+    pub(super) hides: bool,
     /// Names and options with which it adds to a file.
     pub(super) adds: Names,
 }
@@ -181,7 +188,11 @@ impl Table {
         if self.listing.has(tool) {
             return None;
         }
-        let given = objects.flatten().filter(|(_, value)| has_content(value));
+        let given: Vec<_> = objects.flatten().filter(|(_, value)| has_content(value)).collect();
+        let mut old = given.iter().filter(|(name, _)| self.any.old.has(name)).peekable();
+        // A model that must write every argument leaves the new text empty, too, where it has no old one.
+        let is_filled_in = old.peek().is_some() && old.all(|(_, value)| is_empty(value));
+        let given = given.into_iter().filter(|(_, value)| !(is_filled_in && is_empty(value)));
         let keys: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
         let matches =
             self.tools.iter().filter_map(|form| Some(((form.rank(&keys)?, form.tools.has(tool)), form)));
@@ -222,4 +233,8 @@ fn has_content(value: &Value) -> bool {
         Value::Array(values) => !values.is_empty(),
         _ => true,
     }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_str() == Some("")
 }

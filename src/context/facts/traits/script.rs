@@ -1,6 +1,6 @@
 //! The files that a short Python, JavaScript or Ruby script opens, and the texts that it replaces in them.
 //!
-//! It runs nothing. It follows quoted texts and names that hold one, and skips all else.
+//! It runs nothing. It follows quoted texts, names that hold one, and loops over a list of them, and skips all else.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
         else {
             continue;
         };
-        let text = |word| scope.text(word).map(Value::from);
+        let text = |word| scope.texts(word).first().map(|text| Value::from(*text));
         let input = given.first().and_then(text).map(|text| ("input".to_owned(), text));
         let end = given.iter().position(|word| *word == Word::Mark('}')).unwrap_or(0);
         let fields = given.get(..end).filter(|words| words.first() == Some(&Word::Mark('{')));
@@ -66,19 +66,26 @@ pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
 
 #[derive(Default)]
 struct Scope<'a> {
-    /// The texts that names hold.
-    texts: HashMap<&'a str, &'a str>,
+    /// The texts that names hold: in a loop, those of its list.
+    texts: HashMap<&'a str, Vec<&'a str>>,
     files: Vec<FileUse<'a>>,
-    current: usize,
+    /// The files that were opened last.
+    current: Vec<usize>,
 }
 
 impl<'a> Scope<'a> {
-    /// Keeps the text that a name gets at the beginning of `words`.
+    /// Keeps the texts that a name gets at the beginning of `words`.
     fn assign(&mut self, words: &'a [Word<'a>]) {
-        if let [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
-        | [Word::Name(name), Word::Mark('='), Word::Name(_), Word::Mark('('), Word::Text(text), ..] = words
-        {
-            self.texts.insert(name, text);
+        match words {
+            [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
+            | [Word::Name(name), Word::Mark('='), Word::Name(_), Word::Mark('('), Word::Text(text), ..] => {
+                self.texts.insert(name, vec![text]);
+            }
+            [Word::Name("for"), Word::Name(name), Word::Name("in"), Word::Mark('[' | '('), list @ ..] => {
+                let list = list.iter().take_while(|word| !matches!(word, Word::Mark(']' | ')')));
+                self.texts.insert(name, list.filter_map(Word::text).take(MAX_FILES).collect());
+            }
+            _ => {}
         }
     }
 
@@ -86,53 +93,71 @@ impl<'a> Scope<'a> {
     fn read(&mut self, words: &'a [Word<'a>]) {
         let scripts = &TABLE.scripts;
         let [Word::Name(function), Word::Mark('('), rest @ ..] = words else { return };
+        let text = |word| self.texts(word).first().copied();
         if scripts.opens.has(function)
-            && let Some(path) = rest.first().and_then(|word| self.text(word))
+            && let Some(paths) = rest.first().map(|word| self.texts(word)).filter(|paths| !paths.is_empty())
         {
-            self.open(path);
+            let writes = scripts.writes.has(function);
+            let text = rest.get(2).filter(|_| writes).and_then(text);
             let mode = match rest {
                 [_, Word::Mark(','), Word::Text(mode), ..] if mode.len() <= 3 => &**mode,
                 _ => "",
             };
-            let writes = scripts.writes.has(function);
-            let text = rest.get(2).filter(|_| writes).and_then(|word| self.text(word));
-            self.write(writes || mode.starts_with(['w', 'a', 'x']), text);
+            self.current = paths.into_iter().map(|path| self.open(path)).collect();
             let is_added = mode.starts_with('a') || scripts.adds.has(function);
-            self.files.get_mut(self.current).into_iter().for_each(|file| file.is_added |= is_added);
+            self.change(|file| {
+                file.is_changed |= writes || mode.starts_with(['w', 'a', 'x']);
+                file.is_added |= is_added;
+                file.new.extend(text);
+            });
         } else if scripts.writes.has(function) {
-            self.write(true, rest.first().and_then(|word| self.text(word)));
+            let text = rest.first().and_then(text);
+            self.change(|file| {
+                file.is_changed = true;
+                file.new.extend(text);
+            });
         } else if scripts.replaces.has(function)
             && let [old, Word::Mark(','), new, ..] = rest
-            && let (Some(old), Some(new)) = (self.text(old), self.text(new))
-            && let Some(file) = self.files.get_mut(self.current)
+            && let (Some(old), Some(new)) = (text(old), text(new))
         {
-            file.is_changed = true;
-            file.old.push(old);
-            file.new.push(new);
+            self.change(|file| {
+                file.is_changed = true;
+                file.old.push(old);
+                file.new.push(new);
+            });
         }
     }
 
-    /// A text, or the text that a name holds.
-    fn text(&self, word: &'a Word<'a>) -> Option<&'a str> {
+    /// A text, or the texts that a name holds.
+    fn texts(&self, word: &'a Word<'a>) -> Vec<&'a str> {
         match word {
-            Word::Text(text) => Some(text),
-            Word::Name(name) => self.texts.get(name).copied(),
-            Word::Mark(_) => None,
+            Word::Name(name) => self.texts.get(name).cloned().unwrap_or_default(),
+            word => word.text().into_iter().collect(),
         }
     }
 
-    fn open(&mut self, path: &'a str) {
-        let known = self.files.iter().position(|file| file.path == path);
-        self.current = known.unwrap_or(self.files.len());
-        if known.is_none() && self.files.len() < MAX_FILES {
+    /// Position of the file at `path`; behind the last one if there are too many.
+    fn open(&mut self, path: &'a str) -> usize {
+        let at = self.files.iter().position(|file| file.path == path).unwrap_or(self.files.len());
+        if at == self.files.len() && at < MAX_FILES {
             self.files.push(FileUse { path, ..FileUse::default() });
         }
+        at
     }
 
-    fn write(&mut self, is_changed: bool, text: Option<&'a str>) {
-        if let Some(file) = self.files.get_mut(self.current) {
-            file.is_changed |= is_changed;
-            file.new.extend(text);
+    /// Changes the files that were opened last.
+    fn change(&mut self, change: impl Fn(&mut FileUse<'a>)) {
+        for &at in &self.current {
+            self.files.get_mut(at).into_iter().for_each(&change);
+        }
+    }
+}
+
+impl Word<'_> {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The files that a shell command reads, writes or moves, by the table's programs.
 //!
 //! It runs nothing. It undoes quotes, splits commands at pipes and `&&`, follows `cd`, and gives a here-document to its
-//! command. Variables, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd, so a backslash
+//! command. Variables stand for what the script set them to; others, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd, so a backslash
 //! before a plain character is part of a path.
+
+use std::collections::HashMap;
+use std::slice;
 
 use serde_json::Value;
 
@@ -17,16 +20,26 @@ const MAX_COMMANDS: usize = 64;
 const MAX_WORDS: usize = 4096;
 const MAX_DEPTH: usize = 4;
 
+/// Bytes of a word in which a variable is given its value, and of a value.
+const MAX_VALUE: usize = 1024;
+
+/// What begins a variable in a word.
+const VARIABLE: &str = "\0$";
+
 /// The files that a command names, in order, and the program that named the first of them. The command is a script, or a
 /// program and its arguments, and starts in `folder`.
 pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option<&'static str>) {
     let mut reader = Reader { folder: folder.map(str::to_owned), left: MAX_COMMANDS, ..Reader::default() };
     match command {
         Value::String(script) => reader.text(script, 0),
-        words => {
-            let words = words_of(words).into_iter().map(str::to_owned).collect();
-            reader.command(&Command { words, ..Command::default() }, 0);
-        }
+        // A list of scripts, or the words of one command.
+        words => match &words_of(words)[..] {
+            scripts @ [first, ..] if first.contains(' ') => reader.text(&scripts.join("\n"), 0),
+            words => {
+                let words = words.iter().map(|&word| word.to_owned()).collect();
+                reader.command(&Command { words, ..Command::default() }, 0);
+            }
+        },
     }
     reader.files.truncate(MAX_FILES);
     (reader.files, reader.program)
@@ -47,6 +60,8 @@ struct Reader {
     piped: usize,
     /// Text that the last command passes on.
     text: Option<String>,
+    /// What variables were set to.
+    values: HashMap<String, Vec<String>>,
     left: usize,
 }
 
@@ -65,8 +80,13 @@ impl Reader {
         if !command.is_piped {
             (self.piped, self.text) = (0, None);
         }
-        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        let Some((&first, rest)) = bare(&words).split_first() else { return self.here(command, None) };
+        let words = self.with_values(&command.words);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if self.assign(&words) {
+            return;
+        }
+        let words = bare(&words);
+        let Some((&first, rest)) = words.split_first() else { return self.here(command, None) };
         let (before, outside) = (self.files.len(), self.folder.clone());
         let (name, rest) = with_subcommand(name_of(first), rest, &mut self.folder);
         match TABLE.program(&name) {
@@ -91,21 +111,64 @@ impl Reader {
                 self.here(command, Some(rest.join(" ").replace("\\n", "\n")));
             }
             Some(program) => self.run(program, &name, rest, command),
-            None => self.here(command, None),
+            None => {
+                self.filter(words, false);
+                self.here(command, None);
+            }
         }
         self.folder = outside;
-        self.piped = self.piped.max(self.files.len() - before);
+        self.piped = self.piped.max(self.files.len().saturating_sub(before));
+    }
+
+    /// Keeps the values of `x=a`, `$x = a` and `for x in a b`; false for any other command.
+    fn assign(&mut self, words: &[&str]) -> bool {
+        let (name, values) = match words {
+            ["for", name, "in", values @ ..] => (*name, values.to_vec()),
+            // Without its quotes a text looks like a command.
+            [name, "=", value] if looks_like_file(value) => (*name, vec![*value]),
+            [word] => match word.split_once('=') {
+                Some((name, value)) => (name, vec![value]),
+                None => return false,
+            },
+            _ => return false,
+        };
+        let name = name.strip_prefix(VARIABLE).unwrap_or(name);
+        if is_name(name) {
+            let short = values.into_iter().filter(|value| value.len() <= MAX_VALUE);
+            self.values.insert(name.to_owned(), short.map(str::to_owned).collect());
+        }
+        is_name(name)
+    }
+
+    /// The words, for each variable with known values one for each of them.
+    fn with_values(&self, words: &[String]) -> Vec<String> {
+        let values = |word: &String| {
+            let (before, rest) = word.split_once(VARIABLE).filter(|_| word.len() <= MAX_VALUE)?;
+            let inside = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+            let end = rest.find(|of: char| !is_of_name(of)).unwrap_or(rest.len());
+            let (name, after) = inside.or_else(|| rest.split_at_checked(end))?;
+            let values = self.values.get(name)?.iter();
+            Some(values.map(|value| format!("{before}{value}{after}")).collect::<Vec<_>>())
+        };
+        let each = words.iter().flat_map(|word| values(word).unwrap_or_else(|| vec![word.clone()]));
+        each.take(MAX_WORDS).collect()
     }
 
     fn run(&mut self, program: &'static Program, name: &str, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
         let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
-        let is_searched = program.files == Operands::Search;
+        let is_searched = matches!(program.files, Operands::Search | Operands::Named)
+            || (program.files == Operands::Revision && words.contains(&"--"));
         let reads = |path: &&str| FileUse { path, part, is_searched, ..FileUse::default() }.file(folder);
         let files: Vec<File> = match program.files {
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
             Operands::Words | Operands::Search if read.files.is_empty() && command.target.is_some() => {
                 return self.here(command, None);
+            }
+            Operands::Words | Operands::Search | Operands::Revision | Operands::Named
+                if let Some(target) = &command.target =>
+            {
+                written(target, folder, &[], command.is_added).into_iter().collect()
             }
             Operands::Words | Operands::Search if read.is_printed => {
                 read.files.iter().filter_map(reads).collect()
@@ -116,14 +179,20 @@ impl Reader {
                 _ => Vec::new(),
             },
             Operands::Write => {
-                let given = read.text.or(command.body.as_deref());
+                // `Set-Content a.rs text` names one file; `tee a.rs b.rs` names two.
+                let (paths, text) = match read.files[..] {
+                    [ref path, text] if program.hides => (slice::from_ref(path), Some(text)),
+                    _ => (&read.files[..], read.text),
+                };
+                let given = text.or(command.body.as_deref());
                 let texts = given.or(self.text.as_deref()).into_iter().collect::<Vec<_>>();
                 let is_added =
                     program.adds.has(name) || words.iter().any(|word| program.adds.has(&word.to_lowercase()));
-                read.files.iter().filter_map(|path| written(path, folder, &texts, is_added)).collect()
+                paths.iter().filter_map(|path| written(path, folder, &texts, is_added)).collect()
             }
             Operands::Patch => {
-                let texts = command.body.iter().map(String::as_str).chain(words.iter().copied());
+                let texts =
+                    command.body.iter().chain(&self.text).map(String::as_str).chain(words.iter().copied());
                 // Codex takes a patch as it stands, also where a shell would put values.
                 texts.flat_map(|text| patch::changed(&text.replace(UNKNOWN, ""), folder)).collect()
             }
@@ -134,18 +203,35 @@ impl Reader {
             }
             _ => Vec::new(),
         };
-        if files.is_empty() && matches!(program.files, Operands::Words | Operands::Search | Operands::None) {
-            // A filter behind a pipe passes on a part of what was read.
-            let from = self.files.len().saturating_sub(self.piped);
-            for file in self.files.iter_mut().skip(from) {
-                file.part = part_of(file.part, &read.asked);
-                file.is_searched |= is_searched;
+        match program.files {
+            Operands::Words | Operands::Search | Operands::None if files.is_empty() => {
+                self.filter(&read.asked, is_searched);
             }
+            Operands::Script => self.filter(words, false),
+            _ if program.hides => {
+                self.files.truncate(self.first_piped());
+                self.piped = 0;
+            }
+            _ => {}
         }
         if let (Operands::Words, Some(body), true) = (program.files, &command.body, read.files.is_empty()) {
             self.text = Some(body.clone());
         }
         self.extend(program.programs.first().map_or("", String::as_str), files);
+    }
+
+    /// Passes on a part of what was piped.
+    fn filter(&mut self, asked: &[&str], is_searched: bool) {
+        let first = self.first_piped();
+        for file in self.files.iter_mut().skip(first) {
+            file.part = part_of(file.part, asked);
+            file.is_searched |= is_searched;
+        }
+    }
+
+    /// Position of the first file that was printed into the pipe; the number of all without one.
+    fn first_piped(&self) -> usize {
+        self.files.len().saturating_sub(self.piped)
     }
 
     /// A command that only writes the text that it is given, or its own, into a file.
@@ -180,13 +266,13 @@ struct Operation<'a> {
 }
 
 impl<'a> Operation<'a> {
-    fn of(program: &Program, words: &[&'a str]) -> Self {
+    fn of(program: &'a Program, words: &[&'a str]) -> Self {
         let mut of = Self::default();
         let (mut skip, mut is_behind, mut prints) = (program.skip, false, program.prints_with.is_none());
         let mut words = words.iter().copied();
         while let Some(word) = words.next() {
             let option = word.to_lowercase();
-            let is_in = |options: &Names| options.has(word) || options.has(&option);
+            let is_in = |options: &Names| options.has(word) || (word.len() > 2 && options.has(&option));
             prints |= program.prints_with.as_deref().is_some_and(|needed| is_needed(word, needed));
             if word == "--" {
                 is_behind = true;
@@ -218,6 +304,9 @@ impl<'a> Operation<'a> {
             }
         }
         of.files.retain(|word| is_path(word));
+        if of.asked.is_empty() {
+            of.asked.extend(program.part.as_deref());
+        }
         // A search in one file prints its lines as they stand.
         let is_in_files =
             program.files == Operands::Search && of.files.iter().all(|file| looks_like_file(file));
@@ -298,7 +387,11 @@ fn is_needed(word: &str, option: &str) -> bool {
 }
 
 fn is_name(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|of| of.is_ascii_alphanumeric() || of == '_')
+    !word.is_empty() && word.chars().all(is_of_name)
+}
+
+fn is_of_name(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
 }
 
 fn written(path: &str, folder: Option<&str>, texts: &[&str], is_added: bool) -> Option<File> {

@@ -21,7 +21,7 @@ Claude Code Bash: cat | Bash | {"command": "cat src/a.rs", "description": "Show 
 Codex read_file | read_file | {"file_path": "src/a.rs", "mode": "slice"}
 Codex shell: cat | shell | {"command": ["bash", "-lc", "cat src/a.rs"]}
 Codex shell: cat | shell | {"command": ["cat", "src/a.rs"], "workdir": ""}
-Codex shell: cat | container.exec | {"command": ["/bin/zsh", "-lc", "cd src && nl -ba a.rs"]}
+Codex shell: nl | container.exec | {"command": ["/bin/zsh", "-lc", "cd src && nl -ba a.rs"]}
 Codex shell: cat | shell | {"command": ["powershell.exe", "-NoProfile", "-Command", "Get-Content -Path 'src\\a.rs'"]}
 Codex shell: cat | shell | {"command": ["cmd.exe", "/d", "/s", "/c", "type src\\a.rs"]}
 Codex local_shell: cat | local_shell_call | {"action": {"type": "exec", "command": ["cat", "a.rs"], "working_directory": "src"}}
@@ -52,7 +52,18 @@ MCP filesystem read_multiple_files | mcp__fs__read_multiple_files | {"paths": ["
 Windsurf view_file | view_file | {"AbsolutePath": "src/a.rs"}
 Windsurf run_command: cat | run_command | {"CommandLine": "cat a.rs", "Cwd": "src"}
 any | fetch_source | {"fileName": 1, "filename": "src/a.rs"}
-pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
+OpenHands view | str_replace_editor | {"command": "view", "path": "src/a.rs", "old_str": "", "new_str": "", "view_range": []}
+Serena read_file | read_file | {"relative_path": "src/a.rs"}
+any | read_files | {"file_paths": ["src/a.rs"]}
+any: cat | run_commands | {"commands": ["cat src/a.rs", "make"]}
+JetBrains read | get_file_text_by_path | {"pathInProject": "src/a.rs"}
+pi bash: cat | bash | {"command": "cat a.rs", "working_dir": "src"}
+pi bash: cat | bash | {"command": "less -R -S src/a.rs"}
+pi bash: cat | bash | {"command": "for f in src/a.rs; do cat \"$f\"; done"}
+pi bash: cat | bash | {"command": "f=a.rs; cat src/${f}"}
+PowerShell: cat | powershell | {"command": "$x = \"src/a.rs\"; Get-Content $x"}
+pi bash: cat | bash | {"command": "sudo -n -g staff env -u A cat src/a.rs"}
+pi bash: python | bash | {"command": "python3 - <<'PY'\nfor p in ['src/a.rs']:\n  print(open(p).read())\nPY"}
 "#;
 
 /// Lines 10 to 40 of it, or others.
@@ -81,6 +92,11 @@ powershell | {"command": "(Get-Content src\\a.rs)[-10..-1].Trim()"}
 powershell | {"command": "(Get-Content src\\a.rs)[$from..10].Trim()"}
 bash | {"command": "tail -20 src/a.rs"}
 bash | {"command": "cat src/a.rs 2>&1 | head -n 10"}
+bash | {"command": "head src/a.rs"}
+bash | {"command": "cat src/a.rs | tail"}
+bash | {"command": "cat src/a.rs | cut -c1-10"}
+bash | {"command": "cat src/a.rs | python3 -c 'import sys'"}
+read_file | {"file_path": "src/a.rs", "mode": "indentation", "indentation": {"anchor_line": 10}}
 "#;
 
 /// Searches in it.
@@ -89,7 +105,12 @@ Claude Code Grep | Grep | {"pattern": "fn main", "path": "src/a.rs", "output_mod
 pi bash: rg | bash | {"command": "rg -n 'fn main' src/a.rs"}
 pi bash: rg | bash | {"command": "grep -n \\\n -e main src/a.rs"}
 PowerShell: select string | powershell | {"command": "Select-String -Path src\\a.rs -Pattern main"}
+pi bash: rg | bash | {"command": "grep -E -i -n 'a|b' src/a.rs"}
 pi bash: cat | bash | {"command": "cat src/a.rs | grep main"}
+pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
+pi bash: git diff | bash | {"command": "git blame src/a.rs"}
+pi bash: git show | bash | {"command": "git show --stat HEAD -- src/a.rs"}
+Serena search_for_pattern | search_for_pattern | {"substring_pattern": "x", "relative_path": "src/a.rs"}
 "#;
 
 /// Edits of one line of it. Words after `$` stand for texts that the test makes.
@@ -125,6 +146,11 @@ bash | {"command": "python - <<'PY'\nfrom pathlib import Path\np = Path('src/a.r
 bash | {"command": "python <<PY\nold = '''$old\n'''\nnew = '''$new\n'''\ns = open('src/a.rs').read()\nassert old in s\nopen('src/a.rs', 'w').write(s.replace(old, new))\nPY"}
 bash | {"command": "node <<'JS'\nfs.writeFileSync('src/a.rs', fs.readFileSync('src/a.rs', 'utf8').replace(\"$old\", \"$new\"))\nJS"}
 bash | {"command": "git apply <<'EOF'\n$diffEOF"}
+bash | {"command": "cat <<'EOF' | patch -p1\n$diffEOF"}
+multiedit | {"filePath": "src/a.rs", "edits": [{"filePath": "src/a.rs", "oldString": "$old", "newString": "$new"}]}
+str-replace-editor | {"command": "str_replace", "path": "src/a.rs", "old_str_1": "$old", "new_str_1": "$new"}
+replace_content | {"relative_path": "src/a.rs", "needle": "$old", "repl": "$new", "mode": "literal"}
+bash | {"command": "python - <<'PY'\nfor p in ['src/a.rs']:\n  s = open(p).read().replace('$old', '$new')\n  open(p, 'w').write(s)\nPY"}
 "#;
 
 const WRITES: &str = r#"
@@ -142,7 +168,11 @@ bash | {"command": "cat <<'EOF' | tee src/a.rs\n$text\nEOF"}
 bash | {"command": "python -c \"open('src/a.rs', 'w').write('$text')\""}
 powershell | {"command": "@'\n$text\n'@ | Set-Content -Path src\\a.rs"}
 powershell | {"command": "Set-Content -Path src\\a.rs -Value '$text'"}
+powershell | {"command": "Set-Content src\\a.rs '$text'"}
 apply_patch | {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+$text\n*** End Patch"}
+create_text_file | {"relative_path": "src/a.rs", "content": "$text"}
+save-file | {"path": "src/a.rs", "file_content": "$text"}
+fsWrite | {"path": "src/a.rs", "text": "$text"}
 "#;
 
 const ADDITIONS: &str = r#"
@@ -155,6 +185,12 @@ bash | {"command": "python -c \"open('src/a.rs', 'a').write('$text')\""}
 powershell | {"command": "Add-Content -Path src\\a.rs -Value '$text'"}
 powershell | {"command": "@'\n$text\n'@ | Out-File -Append src\\a.rs"}
 apply_patch | {"input": "*** Begin Patch\n*** Update File: src/a.rs\n@@\n+$text\n*** End Patch"}
+str_replace_based_edit_tool | {"command": "insert", "path": "src/a.rs", "insert_line": 1, "insert_text": "$text", "old_str": ""}
+write_file | {"path": "src/a.rs", "content": "$text", "mode": "append"}
+write_file | {"file_path": "src/a.rs", "text": "$text", "append": true}
+fsAppend | {"path": "src/a.rs", "text": "$text"}
+insert_after_symbol | {"relative_path": "src/a.rs", "name_path": "main", "body": "$text"}
+edit_notebook_file | {"filePath": "src/a.rs", "newCode": "$text"}
 "#;
 
 const MOVES: &str = r#"
@@ -163,6 +199,9 @@ bash | {"command": "cd src && mv -f a.rs b.rs"}
 powershell | {"command": "Move-Item src\\a.rs src\\b.rs"}
 move_file | {"source": "src/a.rs", "destination": "src/b.rs"}
 apply_patch | {"input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch"}
+bash | {"command": "cat src/b.rs > src/a.rs"}
+powershell | {"command": "Get-Content src/b.rs | Set-Content src/a.rs"}
+bash | {"command": "git show HEAD:src/b.rs > src/a.rs"}
 "#;
 
 const NO_FILES: &str = r#"
@@ -171,7 +210,10 @@ list_dir | {"dir_path": "src", "path": "src"}
 Grep | {"pattern": "x", "path": "src"}
 bash | {"command": "cargo test"}
 bash | {"command": "cat $FILE *.rs \"$PWD/a.rs\" `ls` $(ls) a?.rs"}
-powershell | {"command": "$x = \"a.rs\"; Get-Content $x"}
+bash | {"command": "cat a.rs > /dev/null"}
+powershell | {"command": "$x = Get-Location; Get-Content $x"}
+get_file_info | {"path": "a.rs"}
+Delete | {"path": "a.rs"}
 bash | {"command": "rg main src; sed -i s/a/b/ a.rs; echo cat a.rs"}
 bash | {"command": "node <<'EOF'\ncat a.rs\nEOF"}
 bash | {"command": "python3 - <<PY\nprint(open('$HOME/a.rs').read(), open('`pwd`/a.rs').read())\nPY"}
@@ -181,6 +223,7 @@ bash | {"command": "git commit -m \"$(cat <<'EOF'\nSay \"; cat a.rs; \" :)\nEOF\
 shell | {"command": ["make", "cat", "a.rs"]}
 shell | {"command": 7}
 read | {"path": {"path": 7}}
+read_many_files | {"include": ["src/**/*.rs"]}
 "#;
 
 /// The rows of a table as `(row, target)`, with these texts in place of their names.
@@ -223,7 +266,7 @@ fn a_path_with_signs_is_one_in_every_form() {
         for (tool, arguments) in [
             ("Read", json!({ "file_path": path })),
             ("bash", json!({ "command": format!("cat '{path}'") })),
-            ("bash", json!({ "command": format!("git diff '{path}'") })),
+            ("bash", json!({ "command": format!("git show 'HEAD:{path}'") })),
             ("shell", json!({ "command": ["cat", path] })),
             ("powershell", json!({ "command": format!("Get-Content -LiteralPath '{path}'") })),
             ("bash", json!({ "command": format!("python <<'PY'\nprint(open('{path}').read())\nPY") })),
@@ -333,6 +376,9 @@ fn arguments_of_any_shape_are_bounded() {
         json!({ "command": "$(".repeat(100_000) }).to_string(),
         json!({ "command": "@'\n".repeat(50_000) }).to_string(),
         json!({ "command": chain }).to_string(),
+        json!({ "command": format!("for x in {}; do cat {}", "a ".repeat(9000), "$x$x ".repeat(9000)) })
+            .to_string(),
+        json!({ "command": format!("x={}; cat {}", "a".repeat(1_000_000), "$x ".repeat(9000)) }).to_string(),
         json!({ "input": format!("*** Begin Patch\n{cyclic}") }).to_string(),
         json!({ "view_range": vec![vec![1]; 100_000], "path": "a" }).to_string(),
     ] {
