@@ -76,6 +76,28 @@ test("a list is freed with its host, though another agent's is not", () => {
   assert.equal(left, 0);
 });
 
+test("a conversation whose requests end with a new reminder is not collected between them", () => {
+  const { asked } = run(`
+    import { createTransformContext } from "./index.js";
+    import { collect } from "./__test__/support/memory.mjs";
+    let asked = 0;
+    const protect = () => {
+      asked += 1;
+      return false;
+    };
+    const hook = createTransformContext({ protect });
+    const list = [];
+    for (let turn = 0; turn < 10; turn += 1) {
+      const answer = { role: "assistant", content: [{ type: "text", text: "answer" + turn }], timestamp: turn };
+      list.push({ role: "user", content: "question" + turn, timestamp: turn }, answer);
+      await hook([...list, { role: "user", content: "reminder" + turn, timestamp: turn }]);
+      await collect();
+    }
+    console.log(JSON.stringify({ asked }));`);
+  // Each message and each reminder once.
+  assert.equal(asked, 30);
+});
+
 test("of side calls with the end of a list the latest few are held", () => {
   const { alive } = run(`
     import { createTransformContext } from "./index.js";

@@ -15,8 +15,8 @@ const NEWEST = 8;
 const NEW_MESSAGES = 64;
 
 /**
- * A conversation is kept alive by the newest message of its last call. The latest ones of a host that hands in copies, or that
- * was met once, are held here.
+ * A conversation is kept alive by the newest message of its last call, and by the newest answer: the last message may be a
+ * reminder that is made anew for each call. The latest ones of a host that hands in copies, or that was met once, are held here.
  */
 class Conversations {
   /** The latest first. */
@@ -62,12 +62,11 @@ class Conversations {
   }
 
   /** Keeps the conversation of a call with `list` as the latest, by what `find` said. */
-  keep(conversation, list, { cuts = 0, isAside = false, shared }) {
+  keep(conversation, list, { cuts = 0, isAside = false, isFork = false, shared }) {
     Object.assign(conversation, { cuts, isAside });
-    const newest = newestIn(list);
     // Hosts ask aside time and again: such a conversation is held for a while, by `#held`, unless it goes on.
-    if (newest !== undefined && !isAside)
-      this.#heldBy.set(newest, new Set(this.#heldBy.get(newest)).add(conversation));
+    for (const holder of isAside ? [] : holdersIn(list, isFork))
+      this.#heldBy.set(holder, new Set(this.#heldBy.get(holder)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);
     // The host holds the messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
@@ -87,7 +86,7 @@ class Conversations {
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
-    this.#heldBy.get(newestIn(conversation.target))?.delete(conversation);
+    for (const holder of holdersIn(conversation.target)) this.#heldBy.get(holder)?.delete(conversation);
   }
 
   #alive() {
@@ -100,8 +99,12 @@ function opensWithSummary(list) {
   return opening?.role === "compactionSummary" || opening?.role === "branchSummary";
 }
 
-function newestIn(list) {
-  return list.findLast((message) => typeof message === "object" && message !== null);
+/** The messages that keep the conversation of a list alive. The newest answer of a new fork belongs to another one. */
+function holdersIn(list, isFork = false) {
+  const newest = list.findLast((message) => typeof message === "object" && message !== null);
+  return new Set(
+    [newest, isFork ? newest : list.findLast(isAnswer)].filter((holder) => holder !== undefined),
+  );
 }
 
 const NOTHING = { own: 0, count: 0 };
