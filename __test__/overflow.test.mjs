@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, validate } from "../index.js";
-import { answer, result, user } from "./support/messages.mjs";
+import { answer, custom, result, user } from "./support/messages.mjs";
 import { conversation, isPis } from "./support/transcripts.mjs";
 
 const OPTIONS = { contextWindow: 600, reserveTokens: 100, calibrate: false, keepRecentMessages: 8 };
@@ -75,6 +75,21 @@ test("parallel results share the room, and the short one stays", async () => {
   const [total, one, other] = [sent, sent[3], sent[4]].map((of) => countTokens(of));
   assert.ok(total <= 8000 && total > 7500 && Math.abs(one - other) < 100, `${total}: ${one} and ${other}`);
 });
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: results that no answer followed stay whole behind a reminder`, async () => {
+    const page = "word ".repeat(500);
+    const usage = { input: 900, cacheRead: 0, cacheWrite: 0, output: 1 };
+    const messages = [user()];
+    for (let i = 0; i < 12; i += 1) messages.push(answer(`:a${i}`, { usage }), result(`a${i}`, page));
+    const newest = ["b0", "b1"].map((id) => result(id, "word ".repeat(900)));
+    messages.push(answer(":b0 b1", { usage }), ...newest, custom, user("a reminder"));
+    const options = { contextWindow: 3000, schedule, keepRecentMessages: 1, keepRecentToolResults: 2 };
+    const { sent } = await transformed(messages, options);
+    assert.ok(sent.length < messages.length);
+    assert.deepEqual(sent.slice(-4, -2), newest);
+  });
+}
 
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {
   for (let seed = 0; seed < 100; seed += 1) {

@@ -7,7 +7,6 @@ use crate::context::decide::economy::Prices;
 use crate::context::decide::fold::Fold;
 use crate::context::decide::verdict::Verdict;
 use crate::context::decide::view::View;
-use crate::context::facts::transcript::Message;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::shrink::Goals;
@@ -82,15 +81,17 @@ impl Fold {
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of what the ladder does not edit, user text and the last group, and of the largest of these.
+    /// cl100k tokens of what the ladder does not edit, user text and all from the last group on, and of the largest group of these.
     fn fixed(&self) -> (usize, usize) {
-        let last = self.account.last_group();
-        let of_group = |start| {
-            self.account.group(start).filter_map(|index| self.account.row(index)).map(Row::tokens).sum()
+        let Self { account, .. } = self;
+        let last = account.last_group();
+        let is_fixed = |&index: &usize| {
+            let opens = account.row(index).filter(|row| row.group == index);
+            opens.is_some_and(|row| index >= last || row.message.is_user())
         };
-        let is_users = |&index: &usize| self.account.message(index).is_some_and(Message::is_user);
-        let users = self.account.live_before(last).filter(is_users);
-        let sizes: Vec<usize> = users.chain([last]).map(of_group).collect();
+        let of_group =
+            |start| account.group(start).filter_map(|index| account.row(index)).map(Row::tokens).sum();
+        let sizes: Vec<usize> = account.live().filter(is_fixed).map(of_group).collect();
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 

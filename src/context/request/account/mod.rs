@@ -215,10 +215,15 @@ impl Account {
         result.is_some_and(|result| result.is_recalled)
     }
 
-    /// The index at which the last group opens: the newest message that is sent and no system one, with its call.
+    /// The index at which the last group opens: the newest message that is sent and no system one, with its call. Results that no
+    /// answer followed are newest, also where a reminder stands behind them.
     pub fn last_group(&self) -> usize {
-        let newest = self.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
-        newest.map_or(0, |(_, row)| row.group)
+        let mut turns = self.newest_first().filter(|(_, row)| row.is_turn() && row.message.tokens > 0);
+        let newest = turns.next().map_or(0, |(_, row)| row.group);
+        let mut sent = self.newest_first().filter(|(_, row)| row.message.is_sent);
+        let answer = sent.find(|(_, row)| row.message.assistant().is_some());
+        let unseen = answer.filter(|(index, row)| row.newest_in_group > *index);
+        unseen.map_or(newest, |(index, _)| newest.min(index))
     }
 
     /// The group of the message at `index`: the message that opens it and the results that answer it.
@@ -228,8 +233,8 @@ impl Account {
         (opener..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
     }
 
-    /// Edited messages that a request on these messages may not go without: the last group, the step under way, the newest
-    /// tool results with their calls, and what no layer drops.
+    /// Edited messages that a request on these messages may not go without: all from the last group on, the step under way, the
+    /// newest tool results with their calls, and what no layer drops.
     pub fn needed_whole(&self, newest_results: usize, step: Option<usize>) -> Vec<usize> {
         let results =
             self.results.get(self.results.len().saturating_sub(newest_results)..).unwrap_or_default();
@@ -238,7 +243,7 @@ impl Account {
             sent.is_some_and(|sent| sent.reason != Reason::OrphanResult && sent.is_edited())
         };
         let gone = |index: usize| self.form(index) == Form::Gone;
-        let mut needed: Vec<usize> = self.group(self.last_group()).chain(step).collect();
+        let mut needed: Vec<usize> = (self.last_group()..self.rows.len()).chain(step).collect();
         for &result in results {
             needed.push(result);
             needed.extend(self.rows.get(result).filter(|row| gone(row.group)).map(|row| row.group));

@@ -35,7 +35,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let budget = goals.others;
     let mut room = Room { account, estimate, budget };
     let last = room.account.last_group();
-    let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group == last);
+    let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group >= last);
     let is_result = |account: &Account, index| account.message(index).is_some_and(Message::is_tool_result);
     let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
     let newest = room.cuttable(|account, index| is_result(account, index) && is_newest(account, index));

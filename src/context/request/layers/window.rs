@@ -7,14 +7,15 @@ use super::Limits;
 use crate::context::request::account::{Account, Form};
 use crate::tokens::estimate::Estimate;
 
-/// Index from which on everything is protected: that of the oldest of the newest messages.
+/// Index from which on everything is protected: that of the oldest of the newest messages, the last group among them.
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let newest = account.newest_first().filter(|(_, row)| !row.message.is_system());
     // At least one: the newest is what is asked.
     let start = newest
         .take(limits.keep_recent_messages.max(1))
         .last()
-        .map_or(account.rows().len(), |(index, _)| index);
+        .map_or(account.rows().len(), |(index, _)| index)
+        .min(account.last_group());
     account.rows().iter().skip(start).map(|row| row.group).min().unwrap_or(start)
 }
 
