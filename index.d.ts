@@ -66,8 +66,9 @@ export interface TransformContextOptions {
    */
   minSummaryChars?: number;
   /**
-   * The line that stands for omitted text: "zh" (default), "en", or a function that returns it. "auto" writes in the
-   * language of the conversation: Chinese if the first user message, or a summary before it, is Chinese.
+   * The line that stands for omitted text: "zh" (default), "en", or a function that returns it; a blank one is
+   * replaced by the built-in. "auto" writes in the language of the conversation: Chinese if the first user message, or a
+   * summary before it, is Chinese.
    */
   marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
   /**

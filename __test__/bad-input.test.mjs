@@ -186,6 +186,7 @@ const FAILING = [
   ]),
   ["marker", throwing(new Error("secret")), "threw an error"],
   ["marker", () => 7, "7"],
+  ["marker", () => " ", "a blank text"],
   ["marker", async () => "cut", "an object"],
   ["protect", async () => false, "promise"],
 ];

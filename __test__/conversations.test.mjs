@@ -52,8 +52,12 @@ test("after an aborted call only what the next one changes is told as changed", 
 });
 
 test("a call over an edited list that is aborted leaves nothing behind", async () => {
+  let told;
+  const onEvent = (event) => {
+    if (event.type === "transformed") told = event;
+  };
   const next = async (stopped) => {
-    const hook = createTransformContext(WINDOW);
+    const hook = createTransformContext({ ...WINDOW, onEvent });
     const list = [user("go")];
     for (let i = 0; i < 3; i += 1) list.push(calls([`c${i}`]), result(`c${i}`, PAGE));
     list.push(says("done"), user("next"));
@@ -64,13 +68,38 @@ test("a call over an edited list that is aborted leaves nothing behind", async (
     for (let i = 0; i < stopped; i += 1) await null;
     controller.abort();
     await pending;
-    return (await hook([...list, says("well"), user("and")])).map(({ content }) => content);
+    const sent = await hook([...list, says("well"), user("and")]);
+    return [told.firstChanged, told.reason, ...sent.map(({ content }) => content)];
   };
   const alone = await next();
   for (let microtasks = 0; microtasks < 20; microtasks += 1) {
     assert.deepEqual(await next(microtasks), alone);
   }
 });
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: an aborted call with one more message takes no thinking away`, async () => {
+    const sentBy = async (aborts) => {
+      const hook = createTransformContext({ ...WINDOW, schedule });
+      const list = [user("go")];
+      const sent = [];
+      for (const [i, blocks] of [[], [thought("a")], [], [thought("b")], [thought("c")], []].entries()) {
+        if (aborts) {
+          const controller = new AbortController();
+          const pending = hook([...list, user("wait")], controller.signal);
+          for (let n = 0; n < 9; n += 1) await null;
+          controller.abort();
+          await pending;
+        }
+        sent.push((await hook(list)).map(({ content }) => content));
+        const bound = { ...calls([`c${i}`], "x", blocks), model: "claude-opus-5-5" };
+        list.push(bound, result(`c${i}`, "ok"));
+      }
+      return sent;
+    };
+    assert.deepEqual(await sentBy(true), await sentBy(false));
+  });
+}
 
 test("a call that has said what it sends is sent, whenever it is cancelled after", async () => {
   for (let microtasks = 0; microtasks < 8; microtasks += 1) {

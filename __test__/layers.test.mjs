@@ -36,10 +36,10 @@ test("500 characters stay and 501 do not, nor does a summary that is not shorter
   assert.equal(await summaryIn(`${lines}xx`), undefined);
   assert.match((await summaryIn(`${lines}xxx`))[0].text, /245 行，原始 501 字符/);
   const long = "word\n".repeat(200);
-  const [{ text: bare }] = await summaryIn(long, { marker: () => "" });
+  const [{ text: least }] = await summaryIn(long, { marker: () => "x" });
   const marked = (units) => summaryIn(long, { marker: () => "x".repeat(units) });
-  assert.equal(await marked(long.length - bare.length), undefined);
-  assert.equal((await marked(long.length - bare.length - 1))[0].text.length, long.length - 1);
+  assert.equal(await marked(long.length - least.length + 1), undefined);
+  assert.equal((await marked(long.length - least.length))[0].text.length, long.length - 1);
   const [{ text: own }] = await summaryIn(long, { marker: (lines, chars) => `<${lines}/${chars}>` });
   assert.match(own, /\n<196\/1000>\n/);
   // A host's marker may neither break the text nor count more tokens than what it stands for.

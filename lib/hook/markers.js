@@ -3,9 +3,11 @@
 "use strict";
 
 const { markers: MARKERS } = require("../contract.js");
-const rules = require("../options.js");
 const { answerOf } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
+
+/** Providers refuse a blank text, and a marker may be all that is left of a result. */
+const VISIBLE = { accepts: (answer) => typeof answer === "string" && answer.trim() !== "" };
 
 /** Beginning of the message that is looked at, in UTF-16 code units: more would not change what it is written in. */
 const LOOKED_AT_CHARS = 4000;
@@ -39,12 +41,12 @@ function openingText(messages) {
 const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
 
 /**
- * The host's marker function, held to return a text. Where it does not, or throws, the built-in marker stands in and
+ * The host's marker function, held to return a text that is not blank. Where it does not, or throws, the built-in marker stands in and
  * `failed(cause)` is told.
  */
 function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;
-  return (...gap) => answerOf(marker, gap, rules.text, failed);
+  return (...gap) => answerOf(marker, gap, VISIBLE, failed);
 }
 
 /** A checked marker function as `Batch.add` wants it: called only for texts that may be summarised. */

@@ -119,6 +119,7 @@ function getContextWindow(model) {
 /** A number as it is; of all else only its kind, as it may hold the user's text. */
 function kindOf(value) {
   if (value === undefined || value === null || typeof value === "number") return String(value);
+  if (typeof value === "string" && value.trim() === "") return "a blank text";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 

@@ -65,8 +65,8 @@ struct Request {
     edits: Arc<[Edit]>,
     /// Number of its messages that the list still begins with.
     kept: usize,
-    /// True if an answer stood behind them: what differs behind the last answer is the tail of one request.
-    is_rewritten: bool,
+    /// The others: they may come back when a call with another list is withdrawn.
+    gone: Vec<Arc<Message>>,
 }
 
 #[napi]
@@ -135,7 +135,7 @@ impl Conversation {
                 let transcript = state.conversation.transcript();
                 let answer = answer(&decision, &edits, transcript, told, first_changed);
                 let kept = transcript.messages().len();
-                state.sent = Some(Request { edits: edits.into(), kept, is_rewritten: false });
+                state.sent = Some(Request { edits: edits.into(), kept, gone: Vec::new() });
                 state.before = before;
                 Ok(answer)
             }))
@@ -213,9 +213,7 @@ impl State {
         let rest = positions.iter().map(place).collect::<Option<Vec<_>>>();
         let rest = rest.ok_or_else(|| Failure::internal("a message of the list was never read"))?;
         if let Some(sent) = &mut self.sent {
-            let mut gone = known.iter().take(sent.kept).skip(kept);
-            sent.is_rewritten |= gone.any(|message| message.assistant().is_some());
-            sent.kept = sent.kept.min(kept);
+            sent.go_on(known, kept, &rest);
         }
         conversation.go_on(kept, rest);
         Ok(())
@@ -223,11 +221,27 @@ impl State {
 }
 
 impl Request {
+    /// Goes on with a list that keeps the first `kept` messages of the `known` one; `rest` follows them.
+    fn go_on(&mut self, known: &[Arc<Message>], kept: usize, rest: &[Arc<Message>]) {
+        if kept < self.kept {
+            let cut = known.iter().take(self.kept).skip(kept).cloned();
+            self.gone.splice(..0, cut);
+            self.kept = kept;
+        }
+        if kept == self.kept {
+            let same = self.gone.iter().zip(rest).take_while(|(was, is)| was.is_same(is)).count();
+            self.gone.drain(..same);
+            self.kept += same;
+        }
+    }
+
     /// Its edits that the next request may have too, and the first message that the next one sends otherwise.
     fn beside(&self, next: &[Edit]) -> (&[Edit], Option<usize>) {
         let edited = first_difference(&self.edits, next).filter(|&at| at < self.kept);
         let told = self.edits.partition_point(|edit| edit.index < self.kept);
-        (self.edits.get(..told).unwrap_or_default(), edited.or(self.is_rewritten.then_some(self.kept)))
+        // What differs behind the last answer is the tail of one request.
+        let is_rewritten = self.gone.iter().any(|message| message.assistant().is_some());
+        (self.edits.get(..told).unwrap_or_default(), edited.or(is_rewritten.then_some(self.kept)))
     }
 }
 

@@ -25,8 +25,9 @@ pub struct Conversation {
     asked: Option<Arc<Fold>>,
     /// Index of the first message that may differ from the fold's.
     changed: usize,
-    /// The fold before the last call, and `changed` then, if the host had rewritten the list: they come back if it is withdrawn.
-    before_rewrite: Option<(Arc<Fold>, usize)>,
+    /// The fold before the last call, and `changed` then: they come back if it is withdrawn. Where the host only adds, the sticky
+    /// schedule undoes its edits instead, for it may hold a hundred thousand rows.
+    before: Option<(Arc<Fold>, usize)>,
 }
 
 impl Conversation {
@@ -38,7 +39,7 @@ impl Conversation {
             fold: None,
             asked: None,
             changed: usize::MAX,
-            before_rewrite: None,
+            before: None,
         }
     }
 
@@ -61,7 +62,7 @@ impl Conversation {
     /// The fold of the part of the list that it has seen.
     fn current_fold(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
         let changed = replace(&mut self.changed, usize::MAX);
-        self.before_rewrite = None;
+        self.before = None;
         let new = || Fold::new(self.mode, terms.policy, &terms.limits);
         let asked = self.asked.take();
         let Some(before) = self.fold.take() else { return new() };
@@ -75,12 +76,15 @@ impl Conversation {
             }
             self.asked = Some(asked).filter(|asked| !is_answered_since(asked));
         }
-        match Rewrite::of(&before.account, &self.transcript, changed) {
+        match Rewrite::of(&before, &self.transcript, changed) {
             None => {
                 let is_aside = before.account.rows().len() < self.transcript.messages().len()
                     && !is_answered_since(&before);
                 if is_aside && before.last_call().is_some() {
                     self.asked = Some(before.clone());
+                }
+                if self.mode == Mode::EveryCall {
+                    self.before = Some((before.clone(), changed));
                 }
                 Arc::unwrap_or_clone(before)
             }
@@ -88,7 +92,7 @@ impl Conversation {
                 let outlives = rewrite.answer.is_some() || before.outlives_rewrites();
                 let after = || before.after_rewrite(&self.transcript, rewrite, lessons);
                 let fold = if outlives { after() } else { new() };
-                self.before_rewrite = Some((before, changed));
+                self.before = Some((before, changed));
                 fold
             }
         }
@@ -139,7 +143,7 @@ impl Conversation {
             lessons.withdraw(*call);
         }
         fold.withdraw();
-        if let Some((before, changed)) = self.before_rewrite.take() {
+        if let Some((before, changed)) = self.before.take() {
             (self.fold, self.changed) = (Some(before), self.changed.min(changed));
         }
     }

@@ -41,8 +41,9 @@ impl Rewrite {
         self.first_changed.map_or(0..0, |changed| changed..end)
     }
 
-    /// Compares `list` with the messages of `account`, which are the same before `unchecked`. Returns `None` if it only adds to them.
-    pub(super) fn of(account: &Account, list: &Transcript, unchecked: usize) -> Option<Self> {
+    /// Compares `list` with the messages of a fold, which are the same before `unchecked`. Returns `None` if it only adds to them.
+    pub(super) fn of(fold: &Fold, list: &Transcript, unchecked: usize) -> Option<Self> {
+        let account = &fold.account;
         let len = account.rows().len();
         if unchecked >= len {
             return None;
@@ -73,8 +74,10 @@ impl Rewrite {
         if old == len && !is_renewed {
             return None;
         }
-        let first_changed = first_changed.or((old < len).then_some(new));
         let last_answer = account.last_answer();
+        // What came in for a call that was withdrawn stood before no answer.
+        let sent_end = fold.pending.as_ref().map_or(last_answer.map_or(0, |last| last + 1), |call| call.at);
+        let first_changed = first_changed.or((old < sent_end).then_some(new));
         let is_tail = last_answer.is_none_or(|last| last < old);
         let mut left = HashSet::with_capacity_and_hasher(len - old, FxBuildHasher);
         left.extend(account.rows().iter().skip(old).map(|row| row.message.identity));
@@ -136,6 +139,11 @@ impl Fold {
             ..Self::default()
         };
         for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known_end) {
+            // Thinking is bound to what its own call sent.
+            if let Some(layers) = anew.layers.as_mut().filter(|_| message.assistant().is_some()) {
+                layers.settle(&mut anew.account, &anew.limits, &anew.reports.calibration);
+                anew.account.end_trial();
+            }
             anew.enter(index, message, transcript);
         }
         if is_sticky {
