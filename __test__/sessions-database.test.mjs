@@ -233,6 +233,19 @@ describe(`a handle of ${KIND}`, () => {
     assert.deepEqual(contents(manager, "s"), ["before", "after"]);
   });
 
+  test("loses nothing it acknowledged after a reader has blocked one commit", () => {
+    const file = newFile();
+    const { manager } = managerOf(file);
+    manager.addMessage("s", user("one"));
+    const reader = open(file);
+    reader.exec("BEGIN");
+    rowsOf(reader, "SELECT count(*) FROM strata_messages");
+    assert.throws(() => manager.addMessage("s", user("two")), { code: "ERR_DATABASE_BUSY" });
+    reader.exec("COMMIT");
+    manager.addMessage("s", user("three"));
+    assert.deepEqual(contents(managerOf(file).manager, "s"), ["one", "three"]);
+  });
+
   test("with tables of another shape or version is refused, and left as it is", () => {
     for (const foreign of [
       "CREATE TABLE strata_sessions (id INTEGER, name TEXT)",

@@ -1,4 +1,4 @@
-// Runs statements and savepoints on a host's handle of better-sqlite3 or node:sqlite. Its errors have a code. It sets no PRAGMA
+// Runs statements and transactions on a host's handle of better-sqlite3 or node:sqlite. Its errors have a code. It sets no PRAGMA
 // and never closes the handle.
 "use strict";
 
@@ -52,20 +52,32 @@ class SqliteHandle {
     }
   }
 
-  /** Runs `work()` in a savepoint, inside the host's transaction if there is one. */
+  /** Runs `work()` in a transaction; in a savepoint if the host has a transaction open. */
   atomically(work) {
-    this.run("SAVEPOINT strata");
+    const isOwn = this.#begins();
+    if (!isOwn) this.run("SAVEPOINT strata");
     try {
       const result = work();
-      this.run("RELEASE strata");
+      this.run(isOwn ? "COMMIT" : "RELEASE strata");
       return result;
     } catch (error) {
       try {
-        this.run("ROLLBACK TO strata");
-        this.run("RELEASE strata");
+        this.run(isOwn ? "ROLLBACK" : "ROLLBACK TO strata");
+        if (!isOwn) this.run("RELEASE strata");
       } catch {
         // SQLite rolled back by itself, or the handle is closed.
       }
+      throw error;
+    }
+  }
+
+  /** Begins a transaction. Returns false inside one of the host's. */
+  #begins() {
+    try {
+      this.run("BEGIN");
+      return true;
+    } catch (error) {
+      if (/within a transaction/.test(error.message)) return false;
       throw error;
     }
   }
