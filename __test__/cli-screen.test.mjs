@@ -165,9 +165,9 @@ test("a report of a session without a call is written, and a failure leaves an e
   const empty = fileOf("no-call.jsonl", asPiFile([{ role: "user", content: "hello", timestamp: 1 }]));
   const { status, stdout } = run(["replay", "--html", html, empty]);
   assert.deepEqual([status, readFileSync(html, "utf8").length > 10_000], [0, true], stdout);
-  writeFileSync(html, "an earlier report");
+  writeFileSync(html, "<!DOCTYPE html>an earlier report");
   assert.equal(run(["replay", "--html", html, fileOf("nothing.jsonl", "{}\n")]).status, 2);
-  assert.equal(readFileSync(html, "utf8"), "an earlier report");
+  assert.equal(readFileSync(html, "utf8"), "<!DOCTYPE html>an earlier report");
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.includes(".tmp")),
     [],

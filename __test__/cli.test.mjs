@@ -288,6 +288,11 @@ const MISTAKES = {
     /^Cannot write .+: that is a folder; name a file in it\.\n$/,
     asPiFile(piSession(1)),
   ],
+  "a report in place of a session": [
+    ["replay", "--html", fileOf("mine.jsonl", asPiFile(piSession(1))), "-"],
+    /^Cannot write .+: that file is no HTML page; name another one\.\n$/,
+    asPiFile(piSession(1)),
+  ],
   "a report in a folder that is not there": [
     ["replay", "--html", join(folder, "missing", "report.html"), "-"],
     /^Cannot write .+: there is no such file or folder; check the path\.\n$/,

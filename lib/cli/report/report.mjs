@@ -1,6 +1,7 @@
 // The page that shows a replay beside other settings. Its data holds sizes, names of roles and tools, and dollars; never text of the
 // conversation.
 
+import { createReadStream } from "node:fs";
 import { access, constants, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createTransformContext } from "../../hook/hook.js";
@@ -12,6 +13,8 @@ import { unedited } from "./run.mjs";
 
 /** Content security policy of the page as a file: it runs its own script and uses its own styles. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/** The first characters of a page, in lower case. */
+const DOCTYPE = "<!doctype html";
 /** The policy that edits nothing. */
 const NONE = "no compression";
 /** Names a hook whose options are none of `SETTINGS`. */
@@ -64,10 +67,17 @@ export const reportHtml = (data) =>
   pageWith(data).replace("<title>", `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n$&`);
 
 /** Refuses a place that no report can be written to, before the work for it. */
-export async function checkPlace(path) {
-  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory();
-  const checked = isFolder ? Promise.reject({ code: "EISDIR" }) : access(dirname(path), constants.W_OK);
-  await onFile("write", path, checked);
+export const checkPlace = (path) => onFile("write", path, checkFile(path));
+
+/** Rejects for anything but a new file or an HTML page in a folder that can be written. */
+async function checkFile(path) {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory()) throw { code: "EISDIR" };
+  await access(dirname(path), constants.W_OK);
+  if (found === undefined) return;
+  const start = found.isFile() && (await createReadStream(path, { end: DOCTYPE.length - 1 }).toArray());
+  if (String(start).toLowerCase() !== DOCTYPE)
+    throw { message: "that file is no HTML page; name another one" };
 }
 
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
