@@ -66,8 +66,8 @@ function toAgentMessages(messages, model = {}) {
   const toolNames = new Map();
   return messages.flatMap((message) => {
     const timestamp = Date.parse(message.timestamp) || Date.now();
-    const text = message.content === "" ? [] : [{ type: "text", text: message.content }];
-    const said = message.blocks?.map((block) => ({ ...block })) ?? text;
+    const text = textBlocks(message);
+    const said = message.blocks?.map(sendable) ?? text;
     const isSummary = message.role === "assistant" && message.content.startsWith(SUMMARY_LABEL);
     if (message.role === "tool") return resultMessage(message, said, timestamp, toolNames);
     if (message.role === "system")
@@ -75,8 +75,25 @@ function toAgentMessages(messages, model = {}) {
     if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
     const calls = callsIn(message).map(readCall);
     for (const call of calls) toolNames.set(call.id, call.name);
-    return [assistantMessage([...text, ...calls.map(callBlock)], calls.length > 0, timestamp, model)];
+    const others = message.blocks?.filter((block) => !isBlock(block)).map(sendable) ?? [];
+    const blocks = [...text, ...others, ...calls.map(callBlock)];
+    return [assistantMessage(blocks, calls.length > 0, timestamp, model)];
   });
+}
+
+/** Returns the text as blocks; the refusal of an OpenAI answer without text. */
+function textBlocks({ content, original }) {
+  const text = content || String(original?.refusal ?? "");
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** Returns a copy of a text or an image. Any other block becomes text: its refusal, address or file name, or its type. */
+function sendable(block) {
+  if (isBlock(block)) return { ...block };
+  const { type, refusal, image_url: image, file } = block ?? {};
+  const words = [refusal, image?.url, file?.filename, file?.file_id];
+  const isShown = (text) => typeof text === "string" && text !== "" && !text.startsWith("data:");
+  return { type: "text", text: words.find(isShown) ?? `[${type}]` };
 }
 
 /** Returns no message or one. */

@@ -263,7 +263,8 @@ export type AgentMessageLike =
 
 /**
  * Converts provider-neutral messages to AgentMessages. Drops a tool result without its call and turns a summary into a user
- * message, because providers reject them. `model` is the origin written into assistant messages. Images, sections and
+ * message, because providers reject them. A part of OpenAI's without a block in pi becomes text: the address of an image, the
+ * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images, sections and
  * arguments are restored; arguments that no object holds exactly keep their text as well.
  * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)
  */

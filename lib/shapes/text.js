@@ -42,7 +42,8 @@ const written = (value) => unmarked(JSON.stringify(value, marked));
 
 /** Returns the id, the name and the arguments (as JSON) of a call. */
 function readCall(call) {
-  const named = call?.function ?? call;
+  const custom = call?.custom && { name: call.custom.name, arguments: call.custom.input };
+  const named = call?.function ?? custom ?? call;
   const given = named?.argumentsText ?? named?.arguments;
   const text = typeof given === "string" ? given : unmarked(json(given === undefined ? {} : given, marked));
   return { id: String(call?.id ?? ""), name: String(named?.name ?? UNKNOWN), arguments: text };
