@@ -272,6 +272,19 @@ test("a table may stand in a database that is attached", async () => {
   assert.equal(db.prepare("SELECT count(*) AS rows FROM chats.events").get().rows, 1);
 });
 
+test("a chat that the host wrote as a text or a number is one chat in SQLite", async () => {
+  for (const column of ["chat_id TEXT", "chat_id INTEGER", "chat_id"]) {
+    for (const id of [42, "42", 42n]) {
+      const db = open(":memory:");
+      db.exec(`CREATE TABLE history(id INTEGER PRIMARY KEY, ${column}, role, text)`);
+      db.prepare("INSERT INTO history(chat_id, role, text) VALUES (?, 'user', 'a')").run(id);
+      const own = new SqliteProvider({ db });
+      for (const chat of [42, "42"])
+        assert.deepEqual(await own.getHistory(chat, 9), [user("a")], `${column}, ${typeof id}`);
+    }
+  }
+});
+
 test("a user of Postgres who may only read and insert needs no more", {
   skip: server === undefined,
 }, async () => {

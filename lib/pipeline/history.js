@@ -30,9 +30,14 @@ const OPTIONS = {
   onEvent: [undefined, handler],
 };
 
-/** What differs in SQL: the cast of a column to text, the query for a table's columns, the columns of a new table of events. */
+/**
+ * What differs in SQL: the cast of a column to text, the stored forms of a chat's key, the query for a table's columns, the
+ * columns of a new table of events.
+ */
 const SQLITE = {
   cast: "",
+  // Hosts store 42 as a number or as text. A text column stores the float 42 as "42.0".
+  formsOf: (chat) => (typeof chat === "bigint" ? [chat, `${chat}`, `${chat}.0`] : [chat]),
   columnsOf: (name) => {
     const names = name.split(".").reverse();
     const table = `pragma_table_info(${names.map(() => "?")})`;
@@ -43,6 +48,7 @@ const SQLITE = {
 };
 const POSTGRES = {
   cast: "::text",
+  formsOf: (chat) => [chat],
   columnsOf: (name) => [
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
      WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
@@ -69,15 +75,15 @@ class StoredHistory {
   }
 
   async getHistory(chatId, limit) {
-    const chat = this.#chat("getHistory", chatId);
+    const chats = this.#database.formsOf(this.#chat("getHistory", chatId));
     this.#checkCount("getHistory: limit", limit);
     const columns = await this.#columnsOf("history");
     const { run, cast } = this.#database;
     const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
     const rows = await run(
       `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${quoted(this.#names.history)}
-       WHERE chat_id = ? ORDER BY id DESC LIMIT ?`,
-      [chat, limit],
+       WHERE chat_id IN (${chats.map(() => "?")}) ORDER BY id DESC LIMIT ?`,
+      [...chats, limit],
     );
     const messages = rows.reverse().flatMap(fromRow);
     const lost = rows.length - messages.length;
@@ -155,7 +161,7 @@ class StoredHistory {
       );
     }
     const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === String(chatId);
-    // SQLite binds a number as a float, which a text column stores as "42.0".
+    // SQLite binds a number as a float.
     return isNumber ? BigInt(chatId) : chatId;
   }
 }
