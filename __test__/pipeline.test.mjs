@@ -208,14 +208,28 @@ for (const [name, make] of Object.entries(engines)) {
       );
     });
 
-    test("rows that are no messages are passed over, with an event", async () => {
+    test("rows that are no messages are passed over, and so is an unreadable extra, with an event each", async () => {
       const { sql, provider } = await tabled();
       await sql(`INSERT INTO history(chat_id, role, text, extra) VALUES (1, 'user', 'a', NULL), (1, NULL, 'b', NULL),
         (1, 'user', NULL, NULL), (1, 'assistant', 'd', '{broken'), (1, 'user', 'e', NULL)`);
       const events = [];
       const own = provider({ onEvent: ({ type, rows, chatId }) => events.push([type, rows, chatId]) });
-      assert.deepEqual(contents(await own.getHistory(1, 9)), ["a", "e"]);
-      assert.deepEqual(events, [["rows_skipped", 3, 1]]);
+      assert.deepEqual(contents(await own.getHistory(1, 9)), ["a", "d", "e"]);
+      assert.deepEqual(events, [
+        ["rows_skipped", 2, 1],
+        ["extra_unreadable", 1, 1],
+      ]);
+    });
+
+    test("an extra that is not null but empty is none, and its default is kept", async () => {
+      const extra = "extra text NOT NULL DEFAULT ''";
+      const { sql, provider } = await tabled(`chat_id bigint, role text, text text, ${extra}`);
+      await sql("INSERT INTO history(chat_id, role, text) VALUES (1, 'user', 'a')");
+      const events = [];
+      const own = provider({ onEvent: (event) => events.push(event) });
+      await own.append(1, user("b"));
+      assert.deepEqual(await own.getHistory(1, 9), [user("a"), user("b")]);
+      assert.deepEqual(events, []);
     });
 
     test("an events table that cannot be written never fails a task", async () => {
@@ -283,6 +297,14 @@ test("a chat that the host wrote as a text or a number is one chat in SQLite", a
         assert.deepEqual(await own.getHistory(chat, 9), [user("a")], `${column}, ${typeof id}`);
     }
   }
+});
+
+test("a text that SQLite keeps as a number is read as text", async () => {
+  const db = open(":memory:");
+  db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id INTEGER, role STRING, text STRING)");
+  const own = new SqliteProvider({ db });
+  await own.append(1, user("42"));
+  assert.deepEqual(await own.getHistory(1, 9), [user("42")]);
 });
 
 test("a user of Postgres who may only read and insert needs no more", {

@@ -85,21 +85,26 @@ class StoredHistory {
        WHERE chat_id IN (${chats.map(() => "?")}) ORDER BY id DESC LIMIT ?`,
       [...chats, limit],
     );
-    const messages = rows.reverse().flatMap(fromRow);
-    const lost = rows.length - messages.length;
-    if (lost > 0) {
-      const message = `${lost} rows of the chat ${JSON.stringify(chatId)} are no messages and were passed over.`;
-      this.#reporter.warn({ type: "rows_skipped", message, chatId, rows: lost });
-    }
-    return messages;
+    const readable = rows.reverse().filter(isReadable);
+    const extras = readable.map(extraOf);
+    this.#warn("rows_skipped", chatId, rows.length - readable.length, "are no messages and were passed over");
+    const bare = extras.filter((extra) => extra === undefined).length;
+    this.#warn("extra_unreadable", chatId, bare, "have an unreadable extra: calls and images are left out");
+    return readable.map(({ role, text }, i) => ({ role, content: String(text), ...extras[i] }));
+  }
+
+  #warn(type, chatId, rows, told) {
+    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} ${told}.`;
+    if (rows > 0) this.#reporter.warn({ type, message, chatId, rows });
   }
 
   async append(chatId, message) {
-    const { extra = null, ...row } = toRow(`${this.#owner}.append`, message);
+    const { extra, ...row } = toRow(`${this.#owner}.append`, message);
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
-    const [{ id }] = await this.#insert("history", { ...values, ...(hasExtra && { extra }) }, "RETURNING id");
-    if (extra !== null && !hasExtra && this.#reporter.isFirst("extra")) {
+    if (hasExtra && extra !== undefined) values.extra = extra;
+    const [{ id }] = await this.#insert("history", values, "RETURNING id");
+    if (extra !== undefined && !hasExtra && this.#reporter.isFirst("extra")) {
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
       this.#reporter.warn({ type: "extra_left_out", message: told });
     }
@@ -222,13 +227,15 @@ function fieldsOf(method, message) {
   }
 }
 
-/** Returns the message of a row; none if the row is unreadable. */
-function fromRow({ role, text, extra }) {
-  if (typeof role !== "string" || typeof text !== "string") return [];
+const isReadable = ({ role, text }) => typeof role === "string" && ["string", "number"].includes(typeof text);
+
+/** Returns the fields in `extra`, none for an empty one; undefined if it is unreadable. */
+function extraOf({ extra }) {
   try {
-    return [{ role, content: text, ...JSON.parse(extra ?? "{}") }];
+    const fields = JSON.parse(extra || "{}");
+    return typeof fields === "object" && !Array.isArray(fields) ? fields : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }
 

@@ -41,6 +41,8 @@ export interface CompressionEvent {
 export type HistoryEvent =
   /** Unreadable rows of a chat (no role, no text, bytes) were skipped. */
   | { type: "rows_skipped"; message: string; chatId: ChatId; rows: number }
+  /** Rows of a chat have an unreadable `extra`. Only their role and text were read. */
+  | { type: "extra_unreadable"; message: string; chatId: ChatId; rows: number }
   /** The table has no column `extra`, so calls and images are not stored. Once per provider. */
   | { type: "extra_left_out"; message: string };
 
