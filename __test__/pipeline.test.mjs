@@ -232,6 +232,20 @@ for (const [name, make] of Object.entries(engines)) {
       assert.deepEqual(events, []);
     });
 
+    test("an events table needs neither an id nor a payload", async () => {
+      const counts = { original_count: 2, compressed_count: 1, max_messages: 1, max_chars_per_message: 9 };
+      for (const columns of [
+        "event_type text, payload text, created_at text",
+        "type text, created_at text",
+      ]) {
+        const { sql, provider } = await make();
+        await sql(`CREATE TABLE events(${columns})`);
+        const own = provider();
+        for (const chat of [1, 2]) await own.recordCompression(counts, chat);
+        assert.equal((await sql("SELECT created_at FROM events")).length, 2, columns);
+      }
+    });
+
     test("an events table that cannot be written never fails a task", async () => {
       const { sql, provider, id } = await tabled();
       await sql(`CREATE TABLE events(${id}, what text NOT NULL)`);

@@ -118,7 +118,8 @@ class StoredHistory {
     if (isMissing) await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
     const columns = await this.#columnsOf("events");
     const type = ["event_type", "type"].find((name) => columns.has(name)) ?? "event_type";
-    const values = { [type]: "context.compressed", payload: JSON.stringify(fields, COMPRESSION_FIELDS) };
+    const values = { [type]: "context.compressed" };
+    if (columns.has("payload")) values.payload = JSON.stringify(fields, COMPRESSION_FIELDS);
     const isOfChat = columns.has("chat_id") && chatId !== undefined;
     if (isOfChat) values.chat_id = this.#chat("recordCompression", chatId);
     await this.#insert("events", values);
@@ -133,9 +134,11 @@ class StoredHistory {
 
   /** Returns `{ created_at }` in the form of the newest row; nothing if the column has a default or is missing. */
   async #timeOf(part) {
-    const column = (await this.#columnsOf(part)).get("created_at");
+    const columns = await this.#columnsOf(part);
+    const column = columns.get("created_at");
     if (column === undefined) return {};
-    const sql = `SELECT created_at FROM ${quoted(this.#names[part])} ORDER BY id DESC LIMIT 1`;
+    const order = columns.has("id") ? "ORDER BY id DESC" : "";
+    const sql = `SELECT created_at FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
     const [newest] = await this.#database.run(sql, []);
     if (newest?.created_at != null) return { created_at: timeLike(newest.created_at) };
     if (column.fills) return {};
