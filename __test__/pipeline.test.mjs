@@ -232,6 +232,14 @@ for (const [name, make] of Object.entries(engines)) {
       assert.deepEqual(events, []);
     });
 
+    test("a row that the host's own constraint refuses rejects at once", async () => {
+      const own = (await tabled("chat_id bigint, role text, text text, UNIQUE (chat_id, text)")).provider();
+      await own.append(1, user("a"));
+      const started = performance.now();
+      await assert.rejects(own.append(1, user("a")), { code: "ERR_DATABASE_FOREIGN" });
+      assert.ok(performance.now() - started < 5_000);
+    });
+
     test("an events table needs neither an id nor a payload", async () => {
       const counts = { original_count: 2, compressed_count: 1, max_messages: 1, max_chars_per_message: 9 };
       for (const columns of [

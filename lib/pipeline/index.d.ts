@@ -58,8 +58,8 @@ export interface HistoryOptions {
  * Keeps history in the host's own table `history(id, chat_id, role, text, created_at)`, by the host's handle of better-sqlite3 or
  * node:sqlite. It never creates or alters the table, sets no PRAGMA and never closes the handle. With a column `extra` (text) it
  * stores tool calls and images too. It writes `created_at` in the type of the newest row.
- * Failures reject with a `code`: ERR_DATABASE_BUSY, _NO_TABLE, _FOREIGN (a table of another shape), _READ_ONLY, _FULL, _CORRUPT,
- * _DISK, _CLOSED.
+ * Failures reject with a `code`: ERR_DATABASE_BUSY, _NO_TABLE, _FOREIGN (a table of another shape, or one whose constraint
+ * refuses the row), _READ_ONLY, _FULL, _CORRUPT, _DISK, _CLOSED.
  * @throws TypeError for options that are not allowed; its code is ERR_DATABASE_HANDLE for a handle of another kind
  * @example const provider = new SqliteProvider({ db }); await provider.append(42, { role: "user", content: "hi" });
  */

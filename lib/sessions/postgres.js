@@ -10,7 +10,9 @@ const { DatabaseError, handleError } = require("./database_errors.js");
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 /** Conflicts with other transactions. The next try can succeed. */
-const CONFLICTS = ["40001", "40P01", "23505"];
+const CONFLICTS = ["40001", "40P01"];
+/** A value that must be unique is there already. In our tables and in the catalog, another transaction was faster. */
+const UNIQUE = "23505";
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
@@ -23,7 +25,7 @@ const KINDS = [
   [/^25006/, "READ_ONLY"],
   [/^53/, "FULL"],
   [/^(?:57014|25P03)/, "TIMEOUT"],
-  [/^(?:40|55P03|23505)/, "BUSY"],
+  [/^(?:40|55P03)/, "BUSY"],
   [/^42501/, "PERMISSION"],
   [/^42P01/, "NO_TABLE"],
   [/^(?:42|23)/, "FOREIGN"],
@@ -120,7 +122,7 @@ class PostgresPool {
         const shown = coded(error);
         const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
         const wait = longest * (1 - Math.random() / 2);
-        const canPass = CONFLICTS.includes(error?.code) || isAway(shown);
+        const canPass = isConflict(error) || isAway(shown);
         if (!canPass || performance.now() + wait > deadline) throw shown;
         await pause(wait);
       }
@@ -132,6 +134,12 @@ const ignore = () => {};
 const has = (value, ...methods) => methods.every((name) => typeof value?.[name] === "function");
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
+function isConflict(error) {
+  const { code, table, schema } = error ?? {};
+  if (code === UNIQUE) return schema === "pg_catalog" || table?.startsWith("strata_") === true;
+  return CONFLICTS.includes(code);
+}
+
 /** True if the server answered with an error and the connection still works. */
 const isAnswer = (error) => typeof error?.severity === "string" && !isAway(coded(error));
 
@@ -140,7 +148,8 @@ function coded(error) {
   if (error instanceof DatabaseError) return error;
   const { code, message, severity } = error ?? {};
   const [table, text] = typeof code === "string" ? [KINDS, code] : [WORDS, message];
-  const [, kind] = table.find(([words]) => words.test(text)) ?? [];
+  const [, found] = table.find(([words]) => words.test(text)) ?? [];
+  const kind = isConflict(error) ? "BUSY" : found;
   if (kind === undefined && severity === undefined) return error;
   // The driver's errors hold values and addresses, so there is no cause.
   return new DatabaseError(kind ?? "", SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
