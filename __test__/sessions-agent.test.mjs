@@ -70,8 +70,11 @@ test("what cannot be sent is not made: orphan results, a summary at the beginnin
   const back = toAgentMessages(messages);
   assert.deepEqual(fieldsOf(back, "role"), ["user", "user", "assistant", "toolResult"]);
   assert.deepEqual(validate(back), []);
-  for (const odd of [undefined, null, {}, { role: "custom" }, { role: "assistant", content: [] }, 7]) {
-    assert.equal(fromAgentMessage(odd), undefined);
+  const half = { role: "assistant", content: [{ type: "text", text: "Half an ans" }] };
+  const unsent = ["error", "aborted"].map((stopReason) => ({ ...half, stopReason }));
+  const odd = [undefined, null, {}, { role: "custom" }, { role: "assistant", content: [] }, 7, ...unsent];
+  for (const message of odd) {
+    assert.equal(fromAgentMessage(message), undefined);
   }
 });
 

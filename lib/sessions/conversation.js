@@ -30,9 +30,9 @@ function neutralForm(message) {
     const others = { ...said, content: otherText(message) ?? said.content };
     return others.content === "" || excludeFromContext === true ? undefined : { role: "user", ...others };
   }
-  // Nobody runs the calls of a failed answer.
-  const toolCalls = UNSENT_STOP_REASONS.has(stopReason) ? [] : callsIn({ content }).map(neutralCall);
-  if (role !== "assistant" || (said.content === "" && toolCalls.length === 0)) return undefined;
+  if (role !== "assistant" || UNSENT_STOP_REASONS.has(stopReason)) return undefined;
+  const toolCalls = callsIn({ content }).map(neutralCall);
+  if (said.content === "" && toolCalls.length === 0) return undefined;
   return { role, content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 

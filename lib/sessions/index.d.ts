@@ -253,7 +253,10 @@ export type SharedContextManager = Pick<ContextManager, Unchanged> & {
  */
 export function createSharedContextManager(options: SharedContextManagerOptions): SharedContextManager;
 
-/** Converts an AgentMessage to provider-neutral form, without thinking. Returns undefined for one that a model never sees. */
+/**
+ * Converts an AgentMessage to provider-neutral form, without thinking. Returns undefined for one that a model never sees, such as
+ * a failed or aborted answer.
+ */
 export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
 
 /** A message that any pi version accepts as its own. */
