@@ -309,3 +309,15 @@ test("shrink leaves a fork that fits, and nothing where nothing has to go", asyn
   }
   assert.equal(await shrink(messages, 1_000_000), messages);
 });
+
+test("shrink rejects for what it cannot shrink", async () => {
+  const calls = { role: "assistant", content: null, tool_calls: [{ id: "1", type: "function" }] };
+  for (const list of [undefined, 5, "text", [5], [null], [[]], [{ role: 5 }], [calls]])
+    await assert.rejects(shrink(list, 100), { name: "TypeError", message: /^shrink: / });
+  const unreadable = Object.defineProperty({ role: "user" }, "content", {
+    get() {
+      throw new Error("no");
+    },
+  });
+  await assert.rejects(shrink([unreadable], 100), { code: "ERR_INTERNAL", message: /^shrink: / });
+});

@@ -30,7 +30,10 @@ export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
 
 /** Shrinks messages to at most `tokens`, for a fork that another model continues. */
 export async function shrink(messages, tokens, options = {}) {
+  if (!Array.isArray(messages) || !messages.every((message) => typeof message?.role === "string"))
+    throw new TypeError("shrink: messages must be an array of messages, each with a role");
   let before = 0;
+  let failure;
   const hasUsage = messages.some(({ usage }) => usage !== undefined);
   const sent = await strata.createTransformContext({
     marker: "auto",
@@ -40,9 +43,14 @@ export async function shrink(messages, tokens, options = {}) {
     contextWindow: tokens,
     onEvent(event) {
       if (event.type === "transformed") before = event.tokensBefore;
+      if (event.type === "unknownShape" || event.type === "failed") failure = event;
       options.onEvent?.(event);
     },
   })(messages);
+  if (failure?.type === "unknownShape")
+    throw new TypeError(`shrink: a message has ${failure.mark}, so the list is not pi's`);
+  if (failure !== undefined)
+    throw Object.assign(new Error(`shrink: ${failure.message}`), { code: failure.code });
   return before > tokens ? sent : messages;
 }
 

@@ -26,8 +26,10 @@ export function createExtension(options?: TransformContextOptions): Extension;
 
 /**
  * Resolves with the messages, at most `tokens` in them, for a fork that another model continues; the same array where they fit.
- * Never changes a message in place.
- * @throws TypeError for a wrong option or size, and for a list with anything but messages.
+ * Never changes a message in place. It sets the options `contextWindow`, `contextRatio`, `reserveTokens`, `economy` and `cache`
+ * itself.
+ * @throws TypeError for a wrong option or size, and for a list with anything but pi's messages; an Error with a `code` if the
+ *   hook fails.
  * @example const fork = await shrink(messages, 60_000);
  */
 export function shrink<M extends MessageLike>(
