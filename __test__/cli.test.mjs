@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { constants } from "node:buffer";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync, truncateSync } from "node:fs";
+import fs, { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -117,14 +117,28 @@ test("count goes by an open model's file, and says what is wrong with one", () =
 test("count reads standard input, and goes on after a file it cannot read", () => {
   const long = fileOf("long.txt", "");
   truncateSync(long, constants.MAX_STRING_LENGTH + 1);
-  const { status, stdout, stderr } = run(["count", "/no/such/file", long, "-"], "hello world");
+  const { status, stdout, stderr } = run(["count", "/no/such/*", "/no/such/file", long, "-"], "hello world");
   rmSync(long);
   assert.equal(status, 2);
-  assert.deepEqual(stderr.trimEnd().split("\n"), [
+  const [pattern, ...told] = stderr.trimEnd().split("\n");
+  assert.match(pattern, /^No file matches |patterns need Node 22/);
+  assert.deepEqual(told, [
     "Cannot read /no/such/file: there is no such file or folder; check the path.",
     `Cannot read ${long}: it is too long for one string; split it.`,
   ]);
   assert.match(stdout, /^- +2 +11$/m);
+});
+
+test("count names a broken link among a pattern's files, and counts the others", {
+  skip: fs.globSync === undefined && "patterns need Node 22",
+}, () => {
+  mkdirSync(join(folder, "links"));
+  fileOf("links/a.txt", "hello world");
+  symlinkSync("/no/such/file", join(folder, "links", "b.txt"));
+  const { status, stdout, stderr } = run(["count", join(folder, "links", "*")]);
+  assert.equal(status, 2);
+  assert.match(stderr, /^Cannot read .+b\.txt: there is no such file or folder; check the path\.\n$/);
+  assert.match(stdout, /a\.txt +2 +11$/m);
 });
 
 test("what the layers saved adds up to what was sent less, at each call and over all", () => {

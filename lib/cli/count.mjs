@@ -16,15 +16,9 @@ export const count = {
   async run({ positionals, ...wanted }) {
     const options = { encoding: await encodingOf(wanted) };
     const files = [];
-    for (const file of positionals.length > 0 ? positionals.flatMap(filesNamed) : ["-"]) {
-      try {
-        files.push(await countFile(file, options));
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error;
-        console.error(error.message);
-        process.exitCode = 2;
-      }
-    }
+    for (const name of positionals.length > 0 ? positionals : ["-"])
+      for (const file of await tried(() => filesNamed(name)))
+        files.push(...(await tried(async () => [await countFile(file, options)])));
     const sum = (kind) => files.reduce((total, file) => total + file[kind], 0);
     const all = { file: "total", tokens: sum("tokens"), bytes: sum("bytes") };
     const rows = files
@@ -34,6 +28,18 @@ export const count = {
     return { document: { files, total: all.tokens }, text: table };
   },
 };
+
+/** Resolves with the list that `work` returns. Names a mistake that the user can fix, and resolves with an empty list. */
+async function tried(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    process.exitCode = 2;
+    return [];
+  }
+}
 
 /** The encoding of that name, of a model, or of a file. The user can fix a wrong one. */
 async function encodingOf({ encoding, model, tokenizer, pattern }) {
@@ -57,9 +63,18 @@ function filesNamed(name) {
     throw new UsageError(
       `${shown}: Node ${process.versions.node} takes file names only; patterns need Node 22.`,
     );
-  const found = fs.globSync(name).filter((file) => fs.statSync(file).isFile());
+  const found = fs.globSync(name).filter(canBeFile);
   if (found.length === 0) throw new UsageError(`No file matches ${shown}.`);
   return found.sort();
+}
+
+/** True for a file, and for a path that cannot be looked at: reading it says why. */
+function canBeFile(path) {
+  try {
+    return fs.statSync(path).isFile();
+  } catch {
+    return true;
+  }
 }
 
 async function countFile(file, options) {
