@@ -243,18 +243,27 @@ describe("a shared manager", {
       await pool.query("UPDATE strata_meta SET version = 9");
       await failing(new pg.Pool(pool.options), "ERR_DATABASE_VERSION");
     });
-    for (const pool of [undefined, null, 7, {}, "postgres://x"])
+    for (const pool of [undefined, null, 7, {}, "postgres://x", new pg.Client(server.url)])
       assert.throws(() => createSharedContextManager({ pool }), {
         name: "TypeError",
         code: "ERR_DATABASE_HANDLE",
+        message: /Pool of the package pg/,
       });
-    const client = new pg.Client(server.url);
-    await assert.rejects(createSharedContextManager({ pool: client }).listSessions(), {
-      name: "TypeError",
-      code: "ERR_DATABASE_HANDLE",
-      message: /Pool of the package pg/,
-    });
-    await client.end();
+  });
+
+  test("takes a pool that reads integers as BigInts or as text", async () => {
+    for (const read of [BigInt, String]) {
+      const ownTypes = (oid) => ([20, 23].includes(oid) ? read : pg.types.getTypeParser(oid));
+      const connectionString = await server.newDatabase();
+      const pool = new pg.Pool({ connectionString, types: { getTypeParser: ownTypes } });
+      const manager = createSharedContextManager({ pool });
+      await manager.getOrCreateContext("s", "Be brief.");
+      for (let n = 0; n < 60; n += 1) await manager.addMessage("s", user(`message ${n}`));
+      const [{ messages }] = await manager.listSessions();
+      assert.deepEqual([messages, messages <= 50], [(await manager.getMessages("s")).length, true]);
+      assert.deepEqual((await contents(manager, "s")).at(-1), "message 59");
+      await pool.end();
+    }
   });
 
   test("lets a user read who may not write, and says what he may not", async () => {

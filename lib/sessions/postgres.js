@@ -57,7 +57,8 @@ class PostgresPool {
     this.#option = option;
     this.#pool = pool;
     this.#retryMs = retryMs;
-    if (!has(pool, "connect", "query")) throw this.#otherKind();
+    // A Client has these methods, too, but counts no connections.
+    if (!has(pool, "connect", "query") || pool.totalCount === undefined) throw this.#otherKind();
   }
 
   #otherKind() {

@@ -1,5 +1,5 @@
 // The tables of sessions, and two stores with the same methods: SQL for SQLite and Postgres, a Map for memory. The methods of the
-// SQL store are generators of statements, `[sql, values]`; each resumes with the rows.
+// SQL store are generators of statements, `[sql, values]`; each resumes with the rows. A pool may read integers as text or BigInt.
 "use strict";
 
 const { written } = require("../shapes/text.js");
@@ -69,7 +69,7 @@ const positionOf = ({ role }, messages, last) => (role === "system" && messages 
 function* checkTables(onlyReads = false) {
   const [row] = yield ["SELECT version FROM strata_meta", []];
   if (row === undefined) throw new DatabaseError("NO_TABLE", "strata_meta is empty");
-  if (row.version !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
+  if (Number(row.version) !== VERSION) throw new DatabaseError("VERSION", `${row.version}, not ${VERSION}`);
   const statements = Object.values(SQL).filter((sql) => !onlyReads || sql.startsWith("SELECT"));
   for (const sql of statements) yield [`EXPLAIN ${sql}`, sql.match(/\?/g)?.fill(null) ?? []];
 }
@@ -98,7 +98,7 @@ class SqlStore {
 
   *list() {
     const rows = yield [SQL.list, []];
-    return rows.map((row) => ({ ...this.#fields(row), messages: row.messages }));
+    return rows.map((row) => ({ ...this.#fields(row), messages: Number(row.messages) }));
   }
 
   /**
@@ -107,8 +107,9 @@ class SqlStore {
    */
   *add(key, state, message, max, change) {
     yield [SQL.open, [key, written(state), now(), now()]];
-    const [{ messages, last, first, known }] = yield [SQL.size, [key, key, message.id, key]];
+    const [{ known, ...sizes }] = yield [SQL.size, [key, key, message.id, key]];
     if (known) return undefined;
+    const [messages, last, first] = [sizes.messages, sizes.last, sizes.first].map(Number);
     const position = positionOf(message, messages, Math.max(last, -first));
     yield this.#put(key, { position, id: message.id, message });
     if (messages < max) return undefined;
@@ -147,7 +148,7 @@ class SqlStore {
     const rows = yield [withNotes ? SQL.all : SQL.messages, [key]];
     const readable = rows.flatMap(({ position, id, body }) => {
       const message = this.#value(key, id, body, position < 0 ? isNote : isMessage);
-      return message === undefined ? [] : [{ position, id, message }];
+      return message === undefined ? [] : [{ position: Number(position), id, message }];
     });
     return sessionOf(this.#fields(row), readable);
   }
