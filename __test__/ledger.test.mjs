@@ -268,3 +268,11 @@ test("options are checked", async () => {
   await assert.rejects(ledger([], { nope: 1 }), /there is no option nope/);
   await assert.rejects(ledger([], 5), /options must be an object/);
 });
+
+test("a call that the hook passed on has a row of its usage alone", () => {
+  const bill = new Bill({ prices: { input: 4, output: 0, cacheRead: 1, cacheWrite: 8 } });
+  const usage = { input: 1_000_000, output: 0, cacheRead: 0, cacheWrite: 0 };
+  bill.enter(rowOf(undefined, { role: "assistant", usage }, 0));
+  const { calls, tokens, dollars } = bill.report();
+  assert.deepEqual([calls, tokens.prompt, tokens.saved, dollars.saved], [1, 1_000_000, 0, 0]);
+});

@@ -19,8 +19,9 @@ const UNEXPLAINED_SHARE = 0.02;
 /** Reasons that the schedule gives for a call at which it changed nothing. */
 const WAITS = new Set(["wait", "unpaid", "turnOpen"].map((name) => verdicts[name].en));
 
-/** The row of a call: its `transformed` event, the assistant message that answered it, and when it was made (ms). */
-function rowOf({ tokensBefore, tokensAfter, firstChanged, reason }, answer, at) {
+/** The row of a call: its `transformed` event, if any, the assistant message that answered it, and when it was made (ms). */
+function rowOf(event, answer, at) {
+  const { tokensBefore, tokensAfter, firstChanged, reason } = event ?? {};
   const { usage, provider, model } = answer ?? {};
   const named = [provider, model].filter((name) => typeof name === "string").join("/");
   return { usage, model: named, tokensRaw: tokensBefore, tokensSent: tokensAfter, firstChanged, reason, at };

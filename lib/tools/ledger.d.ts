@@ -88,8 +88,8 @@ export class Bill {
   report(): Ledger;
 }
 
-/** The row of a call: its `transformed` event, the assistant message that answered it, and when it was made (ms). */
-export function rowOf(event: object, answer: object, at: number): BillRow;
+/** The row of a call: its `transformed` event, if any, the assistant message that answered it, and when it was made (ms). */
+export function rowOf(event: object | undefined, answer: object, at: number): BillRow;
 
 export interface Ledger {
   /** Assistant messages, failed ones too. */
