@@ -227,6 +227,13 @@ test("only who knows the address is answered, on this machine, at a free port, a
   await inspector.close();
 });
 
+test("answers at port 80, which a browser does not name", async (t) => {
+  const inspector = createInspector();
+  t.after(() => inspector.close());
+  const url = await inspector.open({ port: 80 }).catch(({ code }) => t.skip(code));
+  if (url !== undefined) assert.equal((await fetch(url)).status, 200);
+});
+
 test("an option that is not allowed is refused by its name when the inspector is made", () => {
   const wrong = [
     [7, /options must be an object, not 7/],

@@ -56,7 +56,9 @@ async function serve({ title, log, port }) {
 /** A web page could ask in the reader's name by a foreign host name that leads here. */
 function isAllowed({ method, headers }, server) {
   const { port } = server.address() ?? {};
-  return method === "GET" && [`${HOST}:${port}`, `localhost:${port}`].includes(headers.host);
+  // Browsers leave out port 80.
+  const endings = port === 80 ? [":80", ""] : [`:${port}`];
+  return method === "GET" && endings.some((end) => [HOST + end, `localhost${end}`].includes(headers.host));
 }
 
 /** `{ path, number }` behind the secret start of an address; 404 without it. Nothing is parsed before the secret was found. */
