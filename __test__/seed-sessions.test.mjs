@@ -88,6 +88,7 @@ for (const [place, options] of [
       assert.deepEqual(fieldsOf(context.messages, "content"), ["Be brief.", "hello"]);
       assert.throws(() => context.messages.push(user("past the manager")), TypeError);
       metadata.goal = "ship";
+      assert.equal({ ...metadata }.goal, "ship", "a kept object lists what is set on it");
       context.metadata.planId = "p1";
       assert.deepEqual([metadata.goal, metadata.planId], ["ship", "p1"]);
       const { metadata: again } = manager.getOrCreateContext("s");

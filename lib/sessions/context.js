@@ -60,8 +60,12 @@ function liveMetadata(read, set) {
   for (const name of [...FIELDS, ...TIMES])
     Object.defineProperty(metadata, name, {
       enumerable: known[name] !== undefined,
+      configurable: known[name] === undefined,
       get: () => read()[name],
-      set: (value) => set({ [name]: value ?? null }),
+      set: (value) => {
+        set({ [name]: value ?? null });
+        if (value != null) Object.defineProperty(metadata, name, { enumerable: true, configurable: false });
+      },
     });
   return metadata;
 }
