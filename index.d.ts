@@ -366,8 +366,9 @@ export function countTokensAsync(
 ): Promise<number>;
 
 /**
- * Returns the tokens of `input`, or false as soon as they exceed `limit`, as in gpt-tokenizer. A list of
- * `{ role, content }` with string contents is a chat, counted as by `countChatTokens`.
+ * Returns the tokens of `input`, or false as soon as they exceed `limit`; for a text as in gpt-tokenizer. A list of
+ * `{ role, content }` with string contents is a chat, counted as by `countChatTokens`. In gpt-tokenizer a name counts in place of
+ * the role, and gpt-3.5-turbo has more tokens around a message.
  * @example isWithinTokenLimit(prompt, 8192) // 311
  */
 export function isWithinTokenLimit(

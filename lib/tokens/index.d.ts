@@ -16,8 +16,9 @@ export type { ChatMessage, CountOptions, EncodingName, TiktokenEncoding } from "
 export function countChatTokens(messages: ChatMessage[], options?: CountOptions): number;
 
 /**
- * Encodes a chat's prompt with its special tokens, up to the beginning of the answer, as in gpt-tokenizer. A name replaces
- * the role.
+ * Encodes a chat's prompt with its marks, up to the beginning of the answer. A name replaces the role. The result equals
+ * gpt-tokenizer's for gpt-4. For gpt-4o and newer models gpt-tokenizer has other ids for the marks, for gpt-3.5-turbo it adds line
+ * breaks. `decode` knows the marks of o200k_harmony only; it throws for others.
  * @throws RangeError for an encoding without chats (p50k_base, p50k_edit, r50k_base).
  * @example encodeChat([{ role: "user", content: "hi" }], { model: "gpt-4o" }).length // 8
  */
