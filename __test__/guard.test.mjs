@@ -182,6 +182,13 @@ describe("createContextGuard", () => {
     const guard = createContextGuard({ contextWindow: 9_000, onEvent: (event) => events.push(event) });
     assert.equal(await guard("nonsense"), "nonsense");
     assert.equal(events[0].code, "ERR_INVALID_INPUT");
+    for (const odd of [["x"], [null]]) assert.equal(await guard(odd), odd);
+    await guard([{ role: "user", parts: [{ text: "hi" }] }]);
+    assert.deepEqual(
+      events.map(({ code }) => code),
+      Array(4).fill("ERR_INVALID_INPUT"),
+    );
+    assert.match(events.at(-1).message, /Gemini's contents/);
     const onEvent = () => assert.fail("listener");
     const throwing = createContextGuard({ contextWindow: 9_000, onEvent });
     assert.equal((await throwing([user("x ".repeat(9000)), answer("a"), user("b")])).length, 1);

@@ -96,10 +96,11 @@ function checkMessages(method, messages, name = "messages") {
   const isObject = (message) => typeof message === "object" && message !== null;
   if (Array.isArray(messages) && messages.every(isObject)) return;
   const said = Array.isArray(messages) ? "an array with something else in it" : show(messages);
-  throw new TypeError(`${method}: ${name} is ${said}; it must be an array of messages`);
+  const message = `${method}: ${name} is ${said}; it must be an array of messages`;
+  throw Object.assign(new TypeError(message), { code: "ERR_INVALID_INPUT" });
 }
 
-/** Throws for anything but an array, which the hook and the guard take whatever it holds. */
+/** Throws for anything but an array, which the hook takes whatever it holds. */
 function checkList(messages) {
   if (Array.isArray(messages)) return;
   throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });

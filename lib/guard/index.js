@@ -78,11 +78,14 @@ function createContextGuard(options) {
   return async (messages, signal) => {
     if (!guard.isEnabled || signal?.aborted) return messages;
     try {
+      checkMessages("createContextGuard", messages);
       const read = guard.read(messages);
       const sizes = await countEach(read.capped, guard.counting, true);
       return signal?.aborted ? messages : guard.fitted(read, sizes).messages;
     } catch (error) {
-      guard.reporter.failed(error);
+      // This sentence names the shape, and holds no text of the conversation.
+      if (error?.shape === undefined) guard.reporter.failed(error);
+      else guard.reporter.emit({ type: "failed", code: error.code, message: error.message });
       return messages;
     }
   };
@@ -110,7 +113,6 @@ class Guard {
 
   /** Returns the messages, the same list in pi's shape, and that list with capped results. */
   read(messages) {
-    rules.checkList(messages);
     const list = this.#shapes.read(messages);
     return { messages, list, capped: list.map((message) => this.#capped(message)) };
   }

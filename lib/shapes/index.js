@@ -35,7 +35,8 @@ const SHAPES = [seed, openai, responses, anthropic, aiSdk, pi];
 function shapeOf(message) {
   const [unread] = UNREAD.find(([, isMarked]) => isMarked(message)) ?? [];
   if (unread === undefined) return SHAPES.find(({ isMarked }) => isMarked(message));
-  throw new TypeError(`messages are ${unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`);
+  const told = `messages are ${unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`;
+  throw Object.assign(new TypeError(told), { code: "ERR_INVALID_INPUT", shape: unread });
 }
 
 /** Reads lists into pi's shape, edits them and writes them back. Converts each message once. */
