@@ -69,14 +69,14 @@ export const reportHtml = (data) =>
 /** Refuses a place that no report can be written to, before the work for it. */
 export const checkPlace = (path) => onFile("write", path, checkFile(path));
 
-/** Rejects for anything but a new file or an HTML page in a folder that can be written. */
+/** Rejects for anything but a new file, an empty one or an HTML page in a folder that can be written. */
 async function checkFile(path) {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw { code: "EISDIR" };
   await access(dirname(path), constants.W_OK);
   if (found === undefined) return;
   const start = found.isFile() && (await createReadStream(path, { end: DOCTYPE.length - 1 }).toArray());
-  if (String(start).toLowerCase() !== DOCTYPE)
+  if (start === false || !["", DOCTYPE].includes(String(start).toLowerCase()))
     throw { message: "that file is no HTML page; name another one" };
 }
 
