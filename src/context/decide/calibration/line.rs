@@ -133,11 +133,6 @@ impl Line {
         self.residual_since(known, next).abs() <= near || next.is_growth_of(known)
     }
 
-    /// Returns `true` if the text added since the newest report can explain the difference to `next`.
-    pub(super) fn is_explained(&self, next: &Report) -> bool {
-        self.reports.last().is_some_and(|newest| next.is_growth_of(newest))
-    }
-
     /// Fits scale and frame as weighted medians over the steps, and puts the line through the newest report.
     fn fit(&mut self) {
         let Some((newest, before)) = self.reports.split_last() else { return };

@@ -1,15 +1,17 @@
 //! Calibration: how each model counts, and the window that refusals taught.
 //!
-//! Each model has a line through its reports. An endpoint that refuses a request for its length and names its tokens reports them.
+//! Each model has a line through its reports, or two as long as it is open what they are of. An endpoint that refuses a request for its length and names its tokens reports them.
 
 mod learned;
 mod line;
+mod lines;
 
 use std::sync::Arc;
 
 use self::learned::Learned;
 pub use self::learned::LearnedWindow;
 use self::line::{Line, Report};
+use self::lines::Lines;
 use super::by_model::ByModel;
 use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
 use crate::context::request::layers::Limits;
@@ -38,7 +40,7 @@ pub struct SentSizes {
 
 #[derive(Clone, Debug, Default)]
 struct Model {
-    line: Option<Line>,
+    lines: Option<Lines>,
     learned: Learned,
 }
 
@@ -94,7 +96,7 @@ impl Calibration {
     /// The lesson for other conversations.
     pub fn lesson(&self) -> Option<Lesson<'_>> {
         let (source, model) = self.models.last()?;
-        let line = model.line.as_ref().map(|line| (line.estimate, line.reports()));
+        let line = model.lines.as_ref().map(Lines::best).map(|line| (line.estimate, line.reports()));
         Some(Lesson { source, line, window: self.learned() })
     }
 
@@ -168,7 +170,7 @@ impl Calibration {
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
         let size = sent.edited;
         let estimated = self.estimate().tokens(size);
-        let is_known = self.models.get(source).and_then(|model| model.line.as_ref()).is_some();
+        let is_known = self.models.get(source).and_then(|model| model.lines.as_ref()).is_some();
         let is_plausible = |tokens: &f64| match refusal.limit_for(*tokens) {
             _ if is_known => (tokens / estimated - 1.0).abs() <= MOST_MISS,
             // Else even a request without messages would be over the limit.
@@ -176,7 +178,8 @@ impl Calibration {
             None => true,
         };
         if let Some(tokens) = refusal.tokens(estimated).filter(is_plausible) {
-            self.take(source, Report { tokens, size }, true);
+            let report = Report { tokens, size };
+            self.take(source, report, report, true);
         }
         self.room = self.learn(source, refusal, sent, self.estimate().tokens(size));
     }
@@ -212,33 +215,28 @@ impl Calibration {
     ) {
         let Some(tokens) = usage.prompt_tokens() else { return };
         self.is_reported = true;
-        let [raw, edited] = [raw, edited].map(|size| Report { tokens, size });
-        // Before there is a step, nothing says which of them was sent.
-        let line =
-            self.models.get(source).and_then(|model| model.line.as_ref()).filter(|line| line.reports() > 1);
-        let is_raw =
-            line.is_some_and(|line| line.miss(&raw) < line.miss(&edited) && !line.is_explained(&edited));
-        self.take(source, if is_raw { raw } else { edited }, false);
+        let [whole, edited] = [raw, edited].map(|size| Report { tokens, size });
+        self.take(source, whole, edited, false);
         let estimate = self.estimate();
         self.models.change(source, |model| model.learned.accept(tokens, &estimate));
     }
 
-    fn take(&mut self, source: &Source, report: Report, is_certain: bool) {
+    fn take(&mut self, source: &Source, whole: Report, edited: Report, is_certain: bool) {
         // The host sends every model the same prompt and tools.
         let other = self.line().map(|line| line.estimate.base / line.estimate.scale);
         let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
-        let usual = is_certain.then_some(USUAL_OVERHEAD.min(report.tokens / 16.0));
+        let usual = is_certain.then_some(USUAL_OVERHEAD.min(edited.tokens / 16.0));
         let overhead = other.or(told).or(usual);
-        self.models.change(source, |model| match &mut model.line {
-            _ if !report.is_possible() => {}
-            Some(line) => line.take(report, is_certain),
-            line => *line = Some(Line::new(report, overhead)),
+        self.models.change(source, |model| match &mut model.lines {
+            Some(lines) => lines.take(whole, edited, is_certain),
+            None if !edited.is_possible() => {}
+            lines => *lines = Some(Lines::new(whole, edited, overhead)),
         });
     }
 
     /// Of the model that answered last, unless none of its reports can be believed.
     fn line(&self) -> Option<&Line> {
-        self.models.values().rev().find_map(|model| model.line.as_ref())
+        self.models.values().rev().find_map(|model| model.lines.as_ref()).map(Lines::best)
     }
 
     /// The estimate of the next prompt.

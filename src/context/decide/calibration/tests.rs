@@ -118,6 +118,37 @@ fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
     close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
 }
 
+/// Takes in a report of a request whose list grew to 1 000 tokens a step, of which the hook keeps a third.
+fn report(calibration: &mut Calibration, step: usize, is_edited: bool, times: f64) -> f64 {
+    let (raw, edited) = (1_000 * step, 400 + 330 * step);
+    let tokens = 5_000.0 + 1.4 * if is_edited { edited as f64 } else { raw as f64 };
+    let sent = SentSizes { raw: size(raw), edited: size(edited), stated_window: None };
+    observe(calibration, &answer("a", times * tokens, 0.0), sent);
+    calibration.estimate().tokens(size(edited)) / (5_000.0 + 1.4 * edited as f64)
+}
+
+#[test]
+fn a_list_that_was_recorded_without_the_hook_is_read_so_and_the_hook_may_begin_at_any_call() {
+    for begins in [0, 1, 5, 12, 30] {
+        let mut calibration = on();
+        for step in 1..40 {
+            let share = report(&mut calibration, step, step > begins, 1.0);
+            assert!(step < 4 || (share - 1.0).abs() < 0.08, "begins at {begins}, step {step}: {share}");
+        }
+    }
+}
+
+#[test]
+fn a_false_report_of_an_edited_list_is_not_taken_for_the_whole_list() {
+    for times in [2.0, 2.9, 6.0] {
+        let mut calibration = on();
+        for step in 1..40 {
+            let share = report(&mut calibration, step, true, if step == 20 { times } else { 1.0 });
+            assert!(step < 4 || (share - 1.0).abs() < 0.05, "{times} times, step {step}: {share}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn two_models_in_turn_each_keep_how_they_count(
