@@ -91,6 +91,19 @@ for (const schedule of ["everyCall", "sticky"]) {
   });
 }
 
+test("where no usage is reported, a batch at a limit makes room for several calls", async () => {
+  const hook = createTransformContext({ contextWindow: 8000 });
+  const messages = [user()];
+  let [rewritten, last] = [0, []];
+  for (let i = 0; i < 100; i += 1) {
+    messages.push(answer(`:a${i}`), result(`a${i}`, `page ${i} `.repeat(100)));
+    const sent = await hook(messages);
+    rewritten += Number(!last.every((message, at) => message === sent[at]));
+    last = sent.slice();
+  }
+  assert.ok(rewritten > 5 && rewritten < 30, `${rewritten} of 100 requests`);
+});
+
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {
   for (let seed = 0; seed < 100; seed += 1) {
     const messages = conversation(seed, { length: 30 });

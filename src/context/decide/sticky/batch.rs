@@ -32,7 +32,7 @@ impl Fold {
                 images::fit(&mut self.account, &self.limits);
                 self.go_down_ladder(spared, &targets);
             } else {
-                self.apply_layers(spared.messages);
+                self.apply_layers(spared.messages, verdict);
                 images::fit(&mut self.account, &self.limits);
             }
             if self.context() > targets.budget && self.limits.overflow == Overflow::Shrink {
@@ -69,7 +69,7 @@ impl Fold {
         let (mut ladder, low) = if must_gain {
             let largest_target = least.max((1.0 - GROWTH_SHARE) * limit);
             let targets = QUARTERS.map(|quarter| (fixed + quarter * room).min(largest_target));
-            (targets.to_vec(), estimate.base + LOW_WATER * self.limit_room())
+            (targets.to_vec(), self.low_water())
         } else {
             (vec![limit.max(least)], limit)
         };
@@ -125,8 +125,9 @@ impl Fold {
         account.live_before(end).filter(still_has_it).collect()
     }
 
-    /// Layers 1 to 3 as they are documented: nothing is known of a bill.
-    fn apply_layers(&mut self, tail: usize) {
+    /// Layers 1 to 3 as they are documented: nothing is known of a bill. Where a limit demands the batch, the window slides on
+    /// to the low water: what follows must not reach the limit at once.
+    fn apply_layers(&mut self, tail: usize, verdict: Verdict) {
         let scale = self.estimate().scale;
         let states = States::asked_for(&self.account, &self.limits, scale);
         for index in tool_results::old(&self.account, &self.limits).to_vec() {
@@ -137,8 +138,12 @@ impl Fold {
         for index in self.thinking() {
             thinking::strip(&mut self.account, index);
         }
+        let low = match verdict {
+            Verdict::Unreported => self.limits.threshold(),
+            _ => self.low_water(),
+        };
         for start in self.account.live_before(tail).collect::<Vec<_>>() {
-            if self.context() > self.limits.threshold() && window::is_droppable(&self.account, start) {
+            if self.context() > low && window::is_droppable(&self.account, start) {
                 self.account.drop_group(start, Layer::Window, Reason::OverThreshold);
             }
         }
@@ -236,6 +241,11 @@ impl Fold {
         let growth =
             self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.index.calls().max(1));
         self.limit_room() / growth.max(1.0)
+    }
+
+    /// Provider tokens that a batch at a limit leaves.
+    fn low_water(&self) -> f64 {
+        self.estimate().base + LOW_WATER * self.limit_room()
     }
 
     /// Provider tokens below the limit for messages.
