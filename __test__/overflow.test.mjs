@@ -104,6 +104,23 @@ test("where no usage is reported, a batch at a limit makes room for several call
   assert.ok(rewritten > 5 && rewritten < 30, `${rewritten} of 100 requests`);
 });
 
+test("a limit below prompt and tools frees what it can, and then waits for growth", async () => {
+  const hook = createTransformContext({ contextWindow: 32_000, maxPromptTokens: 4000 });
+  const messages = [user()];
+  let [rewritten, all, last] = [0, 0, []];
+  for (let i = 0; i < 100; i += 1) {
+    const sent = await hook(messages);
+    rewritten += Number(!last.every((message, at) => message === sent[at]));
+    last = sent.slice();
+    const tokens = 6000 + countTokens(sent);
+    all += tokens;
+    const usage = { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 1 };
+    messages.push(answer(`:a${i}`, { usage }), result(`a${i}`, `page ${i} `.repeat(150)));
+  }
+  assert.ok(rewritten < 50, `${rewritten} of 100 requests`);
+  assert.ok(all / 100 < 9000, `${all / 100} tokens`);
+});
+
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {
   for (let seed = 0; seed < 100; seed += 1) {
     const messages = conversation(seed, { length: 30 });

@@ -61,8 +61,13 @@ impl Fold {
         let (fixed, largest) = self.fixed();
         let fixed = estimate.base + estimate.scale * fixed as f64;
         let most = (budget - estimate.base).max(0.0);
-        // Room for what the ladder edits: what the fixed messages leave of the limit. If they pass it layer 4 cuts them, too.
-        let room = if fixed > limit { most } else { limit - fixed };
+        // Room for what the ladder edits: what the fixed messages leave of the limit. If they pass it layer 4 cuts them, too; where
+        // prompt and tools alone do, nothing helps, and all that may go goes.
+        let room = match limit - fixed {
+            _ if estimate.base >= limit => 0.0,
+            left if left < 0.0 => most,
+            left => left,
+        };
         let least = fixed + OLDER_SHARE * room;
         // Above a limit where each batch costs a rewrite, a batch must make room for many calls.
         let must_gain = self.context() > limit && self.prices().rewrite(1.0) > 0.0;

@@ -102,8 +102,8 @@ impl Fold {
 
     /// Size above which the threshold makes a batch, which must leave room for growth.
     fn threshold_due(&self) -> f64 {
-        let threshold = self.limits.threshold();
-        threshold.max(self.rental.left + GROWTH_SHARE * threshold)
+        let (threshold, left) = (self.limits.threshold(), self.rental.left);
+        threshold.max(left + GROWTH_SHARE * if left > threshold { self.limits.budget() } else { threshold })
     }
 
     /// Size above which the budget makes a batch. If the last batch stayed above the budget, the context must have grown by
