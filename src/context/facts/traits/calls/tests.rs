@@ -61,6 +61,7 @@ pi bash: cat | bash | {"command": "cat a.rs", "working_dir": "src"}
 pi bash: cat | bash | {"command": "less -R -S src/a.rs"}
 pi bash: cat | bash | {"command": "for f in src/a.rs; do cat \"$f\"; done"}
 pi bash: cat | bash | {"command": "f=a.rs; cat src/${f}"}
+PowerShell: cat | powershell | {"command": "Get-Content src/a.rs | Out-String"}
 PowerShell: cat | powershell | {"command": "$x = \"src/a.rs\"; Get-Content $x"}
 pi bash: cat | bash | {"command": "sudo -n -g staff env -u A cat src/a.rs"}
 pi bash: python | bash | {"command": "python3 - <<'PY'\nfor p in ['src/a.rs']:\n  print(open(p).read())\nPY"}
