@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, validate } from "../index.js";
-import { answer, custom, result, user } from "./support/messages.mjs";
+import { answer, bash, custom, result, user } from "./support/messages.mjs";
 import { conversation, isPis } from "./support/transcripts.mjs";
 
 const OPTIONS = { contextWindow: 600, reserveTokens: 100, calibrate: false, keepRecentMessages: 8 };
@@ -88,6 +88,11 @@ for (const schedule of ["everyCall", "sticky"]) {
     const { sent } = await transformed(messages, options);
     assert.ok(sent.length < messages.length);
     assert.deepEqual(sent.slice(-4, -2), newest);
+    // What cannot be cut goes, unless it is the newest.
+    const shell = Array.from({ length: 9 }, () => ({ ...bash, output: "word ".repeat(400) }));
+    const behind = await transformed([...messages, ...shell, user("so?")], options);
+    assert.deepEqual(behind.overflows, []);
+    assert.ok(behind.sent.some(({ toolCallId }) => toolCallId === "b1"));
   });
 }
 

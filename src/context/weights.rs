@@ -65,8 +65,8 @@ pub const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
 /// A lost use costs so many times `economy` where room is short: only near uses count there. From 2 to 4, names in view rise with
 /// the tokens evaluated.
 pub const LIMIT_TIMES: f64 = 3.0;
-/// The low water: share of a limit's room beside prompt and tools that layer 4 leaves. A fuller context would be back after a
-/// few calls.
+/// The low water: share of a limit's room beside prompt and tools that a batch at the limit leaves. A fuller context would be back
+/// after a few calls.
 pub const LOW_WATER: f64 = 0.5;
 /// The same share of the budget where people's words have to go: every cut of them rewrites all that is left.
 pub const WORDS_WATER: f64 = 0.3;

@@ -26,7 +26,7 @@ pub struct Conversation {
     /// Index of the first message that may differ from the fold's.
     changed: usize,
     /// The fold before the last call, and `changed` then: they come back if it is withdrawn. Where the host only adds, the sticky
-    /// schedule undoes its edits instead, for it may hold a hundred thousand rows.
+    /// schedule takes its edits back instead: a copy of the fold may be of a hundred thousand rows.
     before: Option<(Arc<Fold>, usize)>,
 }
 

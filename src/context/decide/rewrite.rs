@@ -75,7 +75,7 @@ impl Rewrite {
             return None;
         }
         let last_answer = account.last_answer();
-        // What came in for a call that was withdrawn stood before no answer.
+        // Messages that came in for a withdrawn call only were never sent.
         let sent_end = fold.pending.as_ref().map_or(last_answer.map_or(0, |last| last + 1), |call| call.at);
         let first_changed = first_changed.or((old < sent_end).then_some(new));
         let is_tail = last_answer.is_none_or(|last| last < old);

@@ -20,7 +20,7 @@ struct Reading {
 /// Both readings of a model's reports.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
-    /// The hook ran, if not from the first call on.
+    /// The hook ran from some call on, perhaps the first.
     edited: Reading,
     /// It never ran. `None` as long as that makes no difference.
     whole: Option<Reading>,

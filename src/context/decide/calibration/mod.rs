@@ -1,6 +1,7 @@
 //! Calibration: how each model counts, and the window that refusals taught.
 //!
-//! Each model has a line through its reports, or two as long as it is open what they are of. An endpoint that refuses a request for its length and names its tokens reports them.
+//! Each model has a line through its reports, and a second one as soon as the hook's edits make a difference (`lines.rs`).
+//! An endpoint that refuses a request for its length and names its tokens reports them.
 
 mod learned;
 mod line;

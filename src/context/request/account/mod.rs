@@ -218,12 +218,17 @@ impl Account {
     /// The index at which the last group opens: the newest message that is sent and no system one, with its call. Results that no
     /// answer followed are newest, also where a reminder stands behind them.
     pub fn last_group(&self) -> usize {
-        let mut turns = self.newest_first().filter(|(_, row)| row.is_turn() && row.message.tokens > 0);
-        let newest = turns.next().map_or(0, |(_, row)| row.group);
+        let newest = self.newest_group();
         let mut sent = self.newest_first().filter(|(_, row)| row.message.is_sent);
         let answer = sent.find(|(_, row)| row.message.assistant().is_some());
         let unseen = answer.filter(|(index, row)| row.newest_in_group > *index);
         unseen.map_or(newest, |(index, _)| newest.min(index))
+    }
+
+    /// The index at which the group of the newest message opens, whatever stands before it.
+    pub fn newest_group(&self) -> usize {
+        let newest = self.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
+        newest.map_or(0, |(_, row)| row.group)
     }
 
     /// The group of the message at `index`: the message that opens it and the results that answer it.

@@ -1,8 +1,8 @@
 //! Layer 4, never over the window: cuts to the room, the least harmful first, until the request fits.
 //!
 //! Tool results keep their head and tail, as large as the room allows: the older ones first, as long as a share of the room is
-//! left to them, then those of the last group. Then the groups of the protected tail go, oldest first, but never a user
-//! message nor the last group. What people wrote is cut last, the longest first, and dropped only where that is not enough.
+//! left to them, then those of the last group. Then groups go, oldest first, but no user message, not the last group and not
+//! the newest message. What people wrote is cut last, the longest first, and dropped only where that is not enough.
 
 use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
@@ -105,23 +105,26 @@ impl Room<'_> {
         self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(most))))
     }
 
+    /// The groups that may go, oldest first.
+    fn removable(&self, may_go: impl Fn(&Account, usize) -> bool) -> Vec<usize> {
+        let account = &*self.account;
+        let kept = [account.last_group(), account.newest_group()];
+        let is_going = |start: &usize| !kept.contains(start) && is_removable(account, *start);
+        account.live().filter(is_going).filter(|&start| may_go(account, start)).collect()
+    }
+
     /// cl100k tokens of the groups that may go.
     fn droppable(&self, may_go: impl Fn(&Account, usize) -> bool) -> usize {
-        let starts = self.account.live_before(self.account.last_group());
-        let going = starts.filter(|&start| is_removable(self.account, start) && may_go(self.account, start));
-        let rows =
-            going.flat_map(|start| self.account.group(start)).filter_map(|index| self.account.row(index));
-        rows.map(Row::tokens).sum()
+        let members = self.removable(may_go).into_iter().flat_map(|start| self.account.group(start));
+        members.filter_map(|index| self.account.row(index)).map(Row::tokens).sum()
     }
 
     fn drop_groups(&mut self, may_go: impl Fn(&Account, usize) -> bool) {
-        for start in self.account.live_before(self.account.last_group()).collect::<Vec<_>>() {
+        for start in self.removable(may_go) {
             if self.fits(0) {
                 return;
             }
-            if is_removable(self.account, start) && may_go(self.account, start) {
-                self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
-            }
+            self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
         }
     }
 }
