@@ -77,6 +77,36 @@ test("a call over an edited list that is aborted leaves nothing behind", async (
   }
 });
 
+test("an aborted call that waits for its fork leaves no conversation behind", async () => {
+  const reasonsBy = async (aborts) => {
+    const reasons = [];
+    const onEvent = ({ type, reason }) => type === "transformed" && reasons.push(reason);
+    const hook = createTransformContext({ contextWindow: 32_000, onEvent });
+    const list = [user("go")];
+    const stopped = async (given, microtasks) => {
+      const controller = new AbortController();
+      const pending = hook(given, controller.signal);
+      for (let i = 0; i < microtasks; i += 1) await null;
+      controller.abort();
+      await pending;
+    };
+    let tokens = 0;
+    for (let call = 0; call < 12; call += 1) {
+      const summary = { role: "compactionSummary", summary: "earlier", tokensBefore: 5, ...stamp() };
+      for (let microtasks = aborts && call >= 3 ? 6 : 30; microtasks < 30; microtasks += 6) {
+        await stopped([...list, user("wait")], 24);
+        await stopped([summary, ...list.slice(-2)], microtasks);
+      }
+      tokens = countTokens(await hook(list));
+      const usage = { input: 3, output: 9, cacheRead: 0, cacheWrite: tokens };
+      list.push({ ...calls([`c${call}`]), usage }, result(`c${call}`, BIG.slice(0, 8000)));
+    }
+    return reasons;
+  };
+  const moved = (reasons) => reasons.filter((reason) => reason.startsWith("moved: over"));
+  assert.deepEqual(moved(await reasonsBy(true)), moved(await reasonsBy(false)));
+});
+
 for (const schedule of ["everyCall", "sticky"]) {
   test(`${schedule}: an aborted call with one more message takes no thinking away`, async () => {
     const sentBy = async (aborts) => {

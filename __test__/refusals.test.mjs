@@ -107,6 +107,8 @@ const HELD_BACK = [
   (n, l) => `Слишком длинный запрос: ${n} токенов, максимум ${l} токенов`,
   (n, l) => `Provider returned error: {"error":"prompt_too_long","limit":${l},"tokens":${n}}`,
   (n, l) => `sequence of ${n} tokens does not fit in the KV cache (${l})`,
+  (n, l) => `BadRequestError: ${n} input tokens exceed the maximum context length of ${l}`,
+  (n, l) => `context window exceeded: requested ${n} tokens, limit ${l}`,
 ];
 
 /** Errors about something else. */
@@ -153,6 +155,9 @@ const OTHERS = [
   "too many tokens: max tokens must be less than or equal to 4096, the maximum output length for this model - received 1000000.",
   "Model context window too small (minimum is 128k tokens)",
   "503 the queue is full: maximum queue size exceeded",
+  "Rate limit: max tokens of 40000 exceeded per minute",
+  "用户名不能超过20字符",
+  "Invalid 'metadata.text': string too long. Expected a string with maximum length 512",
   "生成内容超过最大输出长度 8192",
   "",
 ];

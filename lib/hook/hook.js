@@ -76,6 +76,8 @@ class Hook {
     const found = this.#conversations.find(list, kind);
     const known = found.conversation ?? this.#newConversation(kind);
     const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
+    // A fork that nobody waits for must not pass for the latest conversation.
+    if (found.isFork) call.check();
     this.#conversations.keep(conversation, list, found);
     this.#latestEncoding = conversation.encoding;
     try {

@@ -76,7 +76,9 @@ function toAgentMessages(messages, model = {}) {
     const calls = callsIn(message).map(readCall);
     for (const call of calls) toolNames.set(call.id, call.name);
     const others = message.blocks?.filter((block) => !isBlock(block)).map(sendable) ?? [];
-    const blocks = [...text, ...others, ...calls.map(callBlock)];
+    // A block of the answer may hold the refusal, too.
+    const words = message.content === "" && others.length > 0 ? [] : text;
+    const blocks = [...words, ...others, ...calls.map(callBlock)];
     return [assistantMessage(blocks, calls.length > 0, timestamp, model)];
   });
 }
