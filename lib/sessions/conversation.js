@@ -76,16 +76,14 @@ function toAgentMessages(messages, model = {}) {
     const calls = callsIn(message).map(readCall);
     for (const call of calls) toolNames.set(call.id, call.name);
     const others = message.blocks?.filter((block) => !isBlock(block)).map(sendable) ?? [];
-    // A block of the answer may hold the refusal, too.
-    const words = message.content === "" && others.length > 0 ? [] : text;
-    const blocks = [...words, ...others, ...calls.map(callBlock)];
+    const blocks = [...text, ...others, ...calls.map(callBlock)];
     return [assistantMessage(blocks, calls.length > 0, timestamp, model)];
   });
 }
 
-/** Returns the text as blocks; the refusal of an OpenAI answer without text. */
-function textBlocks({ content, original }) {
-  const text = content || String(original?.refusal ?? "");
+/** Returns the text as blocks; the refusal of an OpenAI answer without text, unless a block holds it. */
+function textBlocks({ content, blocks = [], original }) {
+  const text = content || String((blocks.every(isBlock) && original?.refusal) || "");
   return text === "" ? [] : [{ type: "text", text }];
 }
 
