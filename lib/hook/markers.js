@@ -41,8 +41,8 @@ function openingText(messages) {
 const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
 
 /**
- * The host's marker function, held to return a text that is not blank. Where it does not, or throws, the built-in marker stands in and
- * `failed(cause)` is told.
+ * The host's marker function, held to return a text that is not blank. Where it does not, or throws, the built-in marker stands
+ * in and `failed(cause)` is told.
  */
 function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;

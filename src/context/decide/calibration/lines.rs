@@ -1,7 +1,7 @@
 //! Which requests a model's reports are of: those that the hook made, or whole lists.
 //!
-//! A recording tells not whether a hook ran when it was made. It may have begun at any call, and from then on it ran. Both
-//! readings have a line of their own, and the one that missed less of what was reported is believed.
+//! A recording does not tell whether a hook ran when it was made. One that began at some call ran from then on. Both readings
+//! have a line of their own, and the one that missed less of what was reported is believed.
 
 use super::line::{Line, Report};
 
@@ -27,7 +27,7 @@ pub(super) struct Lines {
 }
 
 impl Reading {
-    /// Misses with this report, too.
+    /// Its misses, that of this report among them.
     fn missed_with(&self, report: &Report) -> f64 {
         self.missed + (self.line.miss(report) / report.tokens.max(1.0)).min(MOST_MISSED)
     }
