@@ -45,6 +45,8 @@ pub(super) struct Line {
     prior: f64,
     /// The newest is the last.
     reports: Vec<Report>,
+    /// The smallest prompt so far, be it older than these.
+    smallest: Report,
     doubted: Option<Report>,
     /// Through the newest report.
     pub(super) estimate: Estimate,
@@ -87,7 +89,8 @@ impl Line {
             PRIOR_SCALE + first.counted() / all * (known - PRIOR_SCALE)
         });
         let prior = told.clamp(*SCALES.start(), *SCALES.end());
-        let mut line = Self { prior, reports: vec![first], doubted: None, estimate: Estimate::PLAIN };
+        let mut line =
+            Self { prior, reports: vec![first], smallest: first, doubted: None, estimate: Estimate::PLAIN };
         line.fit();
         line
     }
@@ -108,9 +111,13 @@ impl Line {
             }
             // Prompt and tools have changed.
             let off = self.residual_since(newest, &next);
-            self.reports.iter_mut().for_each(|report| report.tokens += off);
+            let all = self.reports.iter_mut().chain([&mut self.smallest]);
+            all.for_each(|report| report.tokens += off);
         }
         self.doubted = None;
+        if next.size.cl100k <= self.smallest.size.cl100k {
+            self.smallest = next;
+        }
         self.reports.push(next);
         self.reports.drain(..self.reports.len().saturating_sub(REPORTS));
         self.fit();
@@ -154,7 +161,7 @@ impl Line {
         let frame = frame.clamp(*FRAMES.start(), *FRAMES.end());
         let growth = growth_with(frame);
         let (tokens, counted) = (newest.without_frames(frame), newest.counted());
-        let smallest = self.reports.iter().rev().min_by_key(|report| report.size.cl100k).unwrap_or(newest);
+        let smallest = &self.smallest;
         let span = tokens - smallest.without_frames(frame) + PRIOR_WEIGHT * growth;
         let scale = span / (counted - smallest.counted() + PRIOR_WEIGHT);
         // Prompt and tools are never smaller than nothing.

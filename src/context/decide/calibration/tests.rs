@@ -139,6 +139,16 @@ fn a_list_that_was_recorded_without_the_hook_is_read_so_and_the_hook_may_begin_a
 }
 
 #[test]
+fn what_a_long_list_leaves_when_most_of_it_goes_is_told_by_all_its_text() {
+    let mut tokens = 3_000.0;
+    let reports = (1..200).map(|step: usize| {
+        tokens += if step < 100 { 700.0 } else { 550.0 };
+        ("a", tokens, 500 * step)
+    });
+    close(after(&reports.collect::<Vec<_>>()).estimate().tokens(size(5_000)), 3_000.0 + 1.25 * 5_000.0, 0.1);
+}
+
+#[test]
 fn a_false_report_of_an_edited_list_is_not_taken_for_the_whole_list() {
     for times in [2.0, 2.9, 6.0] {
         let mut calibration = on();
