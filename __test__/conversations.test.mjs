@@ -29,6 +29,15 @@ const calls = (ids, path = "x", blocks = []) =>
   });
 const result = (id, value) => made.result(id, value, stamp());
 
+/** What a call gives that is aborted after so many microtasks. */
+async function abortedAfter(microtasks, hook, list) {
+  const controller = new AbortController();
+  const pending = hook(list, controller.signal);
+  for (let i = 0; i < microtasks; i += 1) await null;
+  controller.abort();
+  return pending;
+}
+
 test("after an aborted call only what the next one changes is told as changed", async () => {
   const events = [];
   const onEvent = (event) => event.type === "transformed" && events.push(event);
@@ -37,12 +46,9 @@ test("after an aborted call only what the next one changes is told as changed", 
     const list = [user("go"), calls(["c0"]), result("c0", BIG), says("done"), user("next")];
     await hook(list);
     list.push(says("well"), user("and"));
-    const controller = new AbortController();
     const told = events.length;
-    const pending = hook(list, controller.signal);
-    for (let i = 0; i < microtasks; i += 1) await null;
-    controller.abort();
-    assert.equal((await pending) === list, events.length === told, "an event tells what is sent");
+    const sent = await abortedAfter(microtasks, hook, list);
+    assert.equal(sent === list, events.length === told, "an event tells what is sent");
     list.push(says("so"), user("then"));
     await hook(list);
     const { tokensBefore, tokensAfter, firstChanged } = events.at(-1);
@@ -62,12 +68,8 @@ test("a call over an edited list that is aborted leaves nothing behind", async (
     for (let i = 0; i < 3; i += 1) list.push(calls([`c${i}`]), result(`c${i}`, PAGE));
     list.push(says("done"), user("next"));
     await hook(list);
-    const controller = new AbortController();
     const edited = list.with(2, result("c0", "pruned"));
-    const pending = stopped === undefined ? undefined : hook(edited, controller.signal);
-    for (let i = 0; i < stopped; i += 1) await null;
-    controller.abort();
-    await pending;
+    if (stopped !== undefined) await abortedAfter(stopped, hook, edited);
     const sent = await hook([...list, says("well"), user("and")]);
     return [told.firstChanged, told.reason, ...sent.map(({ content }) => content)];
   };
@@ -83,19 +85,12 @@ test("an aborted call that waits for its fork leaves no conversation behind", as
     const onEvent = ({ type, reason }) => type === "transformed" && reasons.push(reason);
     const hook = createTransformContext({ contextWindow: 32_000, onEvent });
     const list = [user("go")];
-    const stopped = async (given, microtasks) => {
-      const controller = new AbortController();
-      const pending = hook(given, controller.signal);
-      for (let i = 0; i < microtasks; i += 1) await null;
-      controller.abort();
-      await pending;
-    };
     let tokens = 0;
     for (let call = 0; call < 12; call += 1) {
       const summary = { role: "compactionSummary", summary: "earlier", tokensBefore: 5, ...stamp() };
       for (let microtasks = aborts && call >= 3 ? 6 : 30; microtasks < 30; microtasks += 6) {
-        await stopped([...list, user("wait")], 24);
-        await stopped([summary, ...list.slice(-2)], microtasks);
+        await abortedAfter(24, hook, [...list, user("wait")]);
+        await abortedAfter(microtasks, hook, [summary, ...list.slice(-2)]);
       }
       tokens = countTokens(await hook(list));
       const usage = { input: 3, output: 9, cacheRead: 0, cacheWrite: tokens };
@@ -114,13 +109,7 @@ for (const schedule of ["everyCall", "sticky"]) {
       const list = [user("go")];
       const sent = [];
       for (const [i, blocks] of [[], [thought("a")], [], [thought("b")], [thought("c")], []].entries()) {
-        if (aborts) {
-          const controller = new AbortController();
-          const pending = hook([...list, user("wait")], controller.signal);
-          for (let n = 0; n < 9; n += 1) await null;
-          controller.abort();
-          await pending;
-        }
+        if (aborts) await abortedAfter(9, hook, [...list, user("wait")]);
         sent.push((await hook(list)).map(({ content }) => content));
         const bound = { ...calls([`c${i}`], "x", blocks), model: "claude-opus-5-5" };
         list.push(bound, result(`c${i}`, "ok"));
@@ -474,7 +463,7 @@ class Host {
         break;
       case 2:
         family.isAlike = false;
-        await this.#stopped(talk.list);
+        await abortedAfter(this.#roll(40), this.#hook, this.#given(talk.list));
         if (this.#roll(2) === 0) talk.list = this.#edited(talk.list);
         break;
       case 3:
@@ -492,14 +481,6 @@ class Host {
     }
     talk.usage = await this.#call(talk.list, family);
     this.#step(talk);
-  }
-
-  async #stopped(list) {
-    const controller = new AbortController();
-    const pending = this.#hook(this.#given(list), controller.signal);
-    for (let i = this.#roll(40); i > 0; i -= 1) await null;
-    controller.abort();
-    await pending;
   }
 
   /** The usage that the provider reports. */

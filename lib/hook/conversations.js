@@ -102,9 +102,8 @@ function opensWithSummary(list) {
 /** The messages that keep the conversation of a list alive. The newest answer of a new fork belongs to another one. */
 function holdersIn(list, isFork = false) {
   const newest = list.findLast((message) => typeof message === "object" && message !== null);
-  return new Set(
-    [newest, isFork ? newest : list.findLast(isAnswer)].filter((holder) => holder !== undefined),
-  );
+  const holders = isFork ? [newest] : [newest, list.findLast(isAnswer)];
+  return holders.filter((holder) => holder !== undefined);
 }
 
 const NOTHING = { own: 0, count: 0 };

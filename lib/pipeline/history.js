@@ -132,7 +132,10 @@ class StoredHistory {
     return this.#database.change(sql, Object.values(row));
   }
 
-  /** Returns `{ created_at }` in the form of the newest row, of any row in a table without ids; nothing if the column has a default or is missing. */
+  /**
+   * Returns `{ created_at }` in the form of the newest row, or of any row of a table without ids; nothing if the column has a
+   * default or is missing.
+   */
   async #timeOf(part) {
     const columns = await this.#columnsOf(part);
     const column = columns.get("created_at");

@@ -76,7 +76,7 @@ async function checkFile(path) {
   await access(dirname(path), constants.W_OK);
   if (found === undefined) return;
   const start = found.isFile() && (await createReadStream(path, { end: DOCTYPE.length - 1 }).toArray());
-  if (start === false || !["", DOCTYPE].includes(String(start).toLowerCase()))
+  if (!["", DOCTYPE].includes(String(start).toLowerCase()))
     throw { message: "that file is no HTML page; name another one" };
 }
 

@@ -90,8 +90,8 @@ impl Conversation {
             }
             Some(rewrite) => {
                 let outlives = rewrite.answer.is_some() || before.outlives_rewrites();
-                let after = || before.after_rewrite(&self.transcript, rewrite, lessons);
-                let fold = if outlives { after() } else { new() };
+                let fold =
+                    if outlives { before.after_rewrite(&self.transcript, rewrite, lessons) } else { new() };
                 self.before = Some((before, changed));
                 fold
             }

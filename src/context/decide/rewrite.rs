@@ -76,7 +76,8 @@ impl Rewrite {
         }
         let last_answer = account.last_answer();
         // Messages that came in for a withdrawn call only were never sent.
-        let sent_end = fold.pending.as_ref().map_or(last_answer.map_or(0, |last| last + 1), |call| call.at);
+        let unanswered = fold.pending.as_ref().map(|call| call.at);
+        let sent_end = unanswered.or(last_answer.map(|last| last + 1)).unwrap_or(0);
         let first_changed = first_changed.or((old < sent_end).then_some(new));
         let is_tail = last_answer.is_none_or(|last| last < old);
         let mut left = HashSet::with_capacity_and_hasher(len - old, FxBuildHasher);

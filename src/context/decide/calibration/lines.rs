@@ -27,7 +27,7 @@ pub(super) struct Lines {
 }
 
 impl Reading {
-    /// Its misses, that of this report among them.
+    /// The sum of its misses if this report comes next.
     fn missed_with(&self, report: &Report) -> f64 {
         self.missed + (self.line.miss(report) / report.tokens.max(1.0)).min(MOST_MISSED)
     }
@@ -41,7 +41,7 @@ impl Reading {
 }
 
 impl Lines {
-    /// Those through one report. `overhead` is the size of prompt and tools in cl100k tokens, if it is known.
+    /// Starts both from one report. `overhead` is the size of prompt and tools in cl100k tokens, if it is known.
     pub(super) fn new(whole: Report, edited: Report, overhead: Option<f64>) -> Self {
         let of = |report: Report| Reading { line: Line::new(report, overhead), missed: 0.0 };
         let whole = (whole.size != edited.size && whole.is_possible()).then(|| of(whole));

@@ -118,7 +118,7 @@ fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
     close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
 }
 
-/// Takes in a report of a request whose list grew to 1 000 tokens a step, of which the hook keeps a third.
+/// Takes in the report of a request. The list grows by 1 000 tokens a step, and the hook keeps a third of them.
 fn report(calibration: &mut Calibration, step: usize, is_edited: bool, times: f64) -> f64 {
     let (raw, edited) = (1_000 * step, 400 + 330 * step);
     let tokens = 5_000.0 + 1.4 * if is_edited { edited as f64 } else { raw as f64 };

@@ -61,12 +61,14 @@ impl Fold {
         let (fixed, largest) = self.fixed();
         let fixed = estimate.base + estimate.scale * fixed as f64;
         let most = (budget - estimate.base).max(0.0);
-        // Room for what the ladder edits: what the fixed messages leave of the limit. If they pass it layer 4 cuts them, too; where
-        // prompt and tools alone do, nothing helps, and all that may go goes.
-        let room = match limit - fixed {
-            _ if estimate.base >= limit => 0.0,
-            left if left < 0.0 => most,
-            left => left,
+        // Room for what the ladder edits: what the fixed messages leave of the limit. If they pass it layer 4 cuts them, too. If
+        // prompt and tools alone pass it, there is no room, and all that may go goes.
+        let room = if estimate.base >= limit {
+            0.0
+        } else if fixed > limit {
+            most
+        } else {
+            limit - fixed
         };
         let least = fixed + OLDER_SHARE * room;
         // Above a limit where each batch costs a rewrite, a batch must make room for many calls.

@@ -100,10 +100,12 @@ impl Fold {
         self.rental.left.max(self.least_context())
     }
 
-    /// Size above which the threshold makes a batch, which must leave room for growth.
+    /// Size above which the threshold makes a batch, which must leave room for growth. If the last batch stayed above the
+    /// threshold, the context must have grown by a share of the budget.
     fn threshold_due(&self) -> f64 {
         let (threshold, left) = (self.limits.threshold(), self.rental.left);
-        threshold.max(left + GROWTH_SHARE * if left > threshold { self.limits.budget() } else { threshold })
+        let whole = if left > threshold { self.limits.budget() } else { threshold };
+        threshold.max(left + GROWTH_SHARE * whole)
     }
 
     /// Size above which the budget makes a batch. If the last batch stayed above the budget, the context must have grown by

@@ -57,7 +57,7 @@ impl Target {
             lines::add(&utf16(text), shown);
         }
         let Some(names) = listed else { return Self::default() };
-        let folder = first_text(&objects, &TABLE.any.folder);
+        let folder = first_text(&objects, &TABLE.folder);
         let uses = uses_in(&objects, names);
         let mut files: Vec<File> = uses.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
@@ -124,7 +124,7 @@ fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut F
     file.is_changed |= has(&names.new, is_text)
         || has(&names.moved, is_text)
         || (has(&names.old, Value::is_string) && !names.new.is_empty());
-    file.is_added |= names.adds || has(&TABLE.any.adding, is_append);
+    file.is_added |= names.adds || has(&TABLE.adding, is_append);
     file.old.extend(texts_of(fields, &names.old));
     file.new.extend(texts_of(fields, &names.new));
     for diff in texts_of(fields, &names.diff) {

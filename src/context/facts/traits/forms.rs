@@ -54,6 +54,10 @@ pub(super) struct Table {
     tools: Vec<ToolForm>,
     /// The form of tools that are not listed.
     pub(super) any: ToolForm,
+    /// Arguments of any tool that name the folder of its relative paths.
+    pub(super) folder: Names,
+    /// Arguments of any tool that make a write an addition, by the value true or "append".
+    pub(super) adding: Names,
     /// Tools that list names: their path is a folder.
     listing: Names,
     programs: Vec<Program>,
@@ -90,12 +94,8 @@ pub(super) struct ToolForm {
     pub(super) command: Names,
     /// A script that calls other tools.
     pub(super) code: Names,
-    /// Of any tool: the folder that paths are relative to.
-    pub(super) folder: Names,
     /// True if `new` stands beside what the file held.
     pub(super) adds: bool,
-    /// Of any tool: an argument that says so by its value, true or "append".
-    pub(super) adding: Names,
 }
 
 /// A program that reads or changes files, or runs what does.
@@ -118,7 +118,7 @@ pub(super) struct Program {
     pub(super) paths: Names,
     /// Options whose word is the text to write or the script to run.
     pub(super) texts: Names,
-    /// What it prints of a file where no word says it, if that is not the whole file.
+    /// The part of a file that it prints without an option; the whole file if there is none.
     pub(super) part: Option<String>,
     /// True if it shows nothing of what is piped into it.
     pub(super) hides: bool,

@@ -66,7 +66,7 @@ pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
 
 #[derive(Default)]
 struct Scope<'a> {
-    /// The texts that names hold: in a loop, those of its list.
+    /// The texts that each name holds. The name of a loop holds the texts of its list.
     texts: HashMap<&'a str, Vec<&'a str>>,
     files: Vec<FileUse<'a>>,
     /// The files that were opened last.

@@ -1,9 +1,10 @@
 //! The files that a shell command reads, writes or moves, by the table's programs.
 //!
 //! It runs nothing. It undoes quotes, splits commands at pipes and `&&`, follows `cd`, and gives a here-document to its
-//! command. Variables stand for what the script set them to; others, substitutions and globs name no file. One reader serves bash, zsh, PowerShell and cmd, so a backslash
-//! before a plain character is part of a path.
+//! command. A variable has the value that the script set; other variables, substitutions and globs name no file. One reader
+//! serves bash, zsh, PowerShell and cmd, so a backslash before a plain character is part of a path.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::slice;
 
@@ -23,7 +24,7 @@ const MAX_DEPTH: usize = 4;
 /// Bytes of a word in which a variable is given its value, and of a value.
 const MAX_VALUE: usize = 1024;
 
-/// What begins a variable in a word.
+/// Marks a variable in a word.
 const VARIABLE: &str = "\0$";
 
 /// The files that a command names, in order, and the program that named the first of them. The command is a script, or a
@@ -60,7 +61,7 @@ struct Reader {
     piped: usize,
     /// Text that the last command passes on.
     text: Option<String>,
-    /// What variables were set to.
+    /// The values of variables that the script set.
     values: HashMap<String, Vec<String>>,
     left: usize,
 }
@@ -81,7 +82,7 @@ impl Reader {
             (self.piped, self.text) = (0, None);
         }
         let words = self.with_values(&command.words);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let words: Vec<&str> = words.iter().map(|word| &**word).collect();
         if self.assign(&words) {
             return;
         }
@@ -140,17 +141,17 @@ impl Reader {
         is_name(name)
     }
 
-    /// The words, for each variable with known values one for each of them.
-    fn with_values(&self, words: &[String]) -> Vec<String> {
+    /// The words with the values of variables. A word whose variable has several values becomes several words.
+    fn with_values<'a>(&self, words: &'a [String]) -> Vec<Cow<'a, str>> {
         let values = |word: &String| {
             let (before, rest) = word.split_once(VARIABLE).filter(|_| word.len() <= MAX_VALUE)?;
             let inside = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
             let end = rest.find(|of: char| !is_of_name(of)).unwrap_or(rest.len());
             let (name, after) = inside.or_else(|| rest.split_at_checked(end))?;
             let values = self.values.get(name)?.iter();
-            Some(values.map(|value| format!("{before}{value}{after}")).collect::<Vec<_>>())
+            Some(values.map(|value| format!("{before}{value}{after}").into()).collect())
         };
-        let each = words.iter().flat_map(|word| values(word).unwrap_or_else(|| vec![word.clone()]));
+        let each = words.iter().flat_map(|word| values(word).unwrap_or_else(|| vec![Cow::Borrowed(&**word)]));
         each.take(MAX_WORDS).collect()
     }
 

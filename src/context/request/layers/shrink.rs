@@ -1,7 +1,7 @@
 //! Layer 4, never over the window: cuts to the room, the least harmful first, until the request fits.
 //!
 //! Tool results keep their head and tail, as large as the room allows: the older ones first, as long as a share of the room is
-//! left to them, then those of the last group. Then groups go, oldest first, but no user message, not the last group and not
+//! left to them, then those of the last group. Then it drops groups, oldest first; it keeps user messages, the last group and
 //! the newest message. What people wrote is cut last, the longest first, and dropped only where that is not enough.
 
 use super::window::is_removable;

@@ -7,7 +7,7 @@ use super::Limits;
 use crate::context::request::account::{Account, Form};
 use crate::tokens::estimate::Estimate;
 
-/// Index from which on everything is protected: that of the oldest of the newest messages, the last group among them.
+/// Index from which on everything is protected: the newest messages and the last group.
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let newest = account.newest_first().filter(|(_, row)| !row.message.is_system());
     // At least one: the newest is what is asked.
