@@ -1,20 +1,18 @@
-//! Cuts of a long text to its head and tail: a short table of its pieces, made when its message is measured.
-//!
-//! With the tables a request can be made to fit from facts alone, to within a hundredth. The texts themselves are gone by
-//! then.
+//! Cuts a long text to its head and tail, by a table of its pieces made when the message is measured.
+//! The texts are gone when a request is made to fit. The tables fit it to within a hundredth.
 
 use crate::text::{NEWLINE, Utf16Len, head};
 
-/// The least a text is cut to, in tokens: less says nothing.
+/// Smallest size that a text is cut to, in tokens: less says nothing.
 pub const MIN_CUT_TOKENS: u32 = 64;
-/// Pieces of a text: a cut misses the room by at most one of them.
+/// Most pieces of a text: a cut misses the room by at most one of them.
 const MOST_PIECES: usize = 256;
 /// Least length of a piece, in UTF-16 code units.
 const LEAST_PIECE: usize = 64;
-/// Tokens that two ends and their marker may have beyond the sum of the parts, each counted alone.
+/// Tokens that head, marker and tail together may have beyond the sum of each alone.
 const JOIN_TOKENS: u32 = 4;
 
-/// A text block of which only head and tail stay.
+/// A cut of a text block to its head and tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Position of the block among the message's text blocks.
@@ -47,8 +45,8 @@ struct Piece {
 }
 
 impl CutTable {
-    /// The table of a message with these text blocks, whose tokens `count` counts. `marker` is the marker for so many characters
-    /// left out.
+    /// The table of a message's text blocks. `marker` writes the marker for a number of omitted characters, `count` counts
+    /// tokens.
     pub fn of<'a>(
         texts: impl IntoIterator<Item = &'a [u16]>,
         marker: impl Fn(Utf16Len) -> Vec<u16>,
@@ -68,19 +66,19 @@ impl CutTable {
         self.0.iter().map(|block| block.tokens).max().unwrap_or(0)
     }
 
-    /// The cuts that bring every block to at most so many tokens; blocks that have no more stay whole.
+    /// The cuts that bring every block to at most `most` tokens. Shorter blocks stay whole.
     pub fn at(&self, most: u32) -> impl Iterator<Item = Cut> + '_ {
         self.0.iter().filter_map(move |block| block.cut_to(most))
     }
 
-    /// Tokens saved by cutting every block to at most so many.
+    /// Tokens saved by cutting every block to at most `most` tokens.
     pub fn saved_at(&self, most: u32) -> usize {
         self.at(most).map(|cut| cut.tokens_saved).sum()
     }
 }
 
 impl Block {
-    /// `None` for a text of no more tokens than the least cut.
+    /// `None` for a text of at most [`MIN_CUT_TOKENS`] tokens.
     fn of(
         (text_block, text): (usize, &[u16]),
         marker: &impl Fn(Utf16Len) -> Vec<u16>,
@@ -96,17 +94,17 @@ impl Block {
         Some(Self { position: text_block as u32, tokens, marker_tokens, pieces })
     }
 
-    /// Head and tail within `most` tokens, half of the room each; `None` if the block has no more, or nothing would be saved.
+    /// A cut to `most` tokens, half of the room for each end; `None` if it saves nothing.
     fn cut_to(&self, most: u32) -> Option<Cut> {
         if self.tokens <= most {
             return None;
         }
         let room = most.saturating_sub(self.marker_tokens + JOIN_TOKENS);
         let (head, in_head) = taken(self.pieces.iter(), room / 2);
-        // Both ends together are less than the text.
+        // Both ends together are shorter than the text.
         let (tail, in_tail) = taken(self.pieces.iter().rev(), room.saturating_sub(in_head));
         let (head, tail) = (Utf16Len(head as usize), Utf16Len(tail as usize));
-        // Pieces in one have no more tokens than each alone.
+        // Joined pieces have no more tokens than their sum.
         let left = in_head + in_tail + self.marker_tokens + JOIN_TOKENS;
         let tokens_saved = self.tokens.checked_sub(left).filter(|&saved| saved > 0)? as usize;
         Some(Cut { text_block: self.position as usize, head, tail, tokens_saved })
@@ -125,8 +123,8 @@ fn taken<'a>(pieces: impl Iterator<Item = &'a Piece>, room: u32) -> (u32, u32) {
     (len, tokens)
 }
 
-/// Splits a text into pieces of about one length, where a line or a word begins or a word ends if it can: there tokens begin,
-/// too.
+/// Splits a text into pieces of similar length, if possible where a line or a word begins or a word ends: tokens begin
+/// there, too.
 fn pieces(text: &[u16]) -> impl Iterator<Item = &[u16]> {
     let usual = text.len().div_ceil(MOST_PIECES).max(LEAST_PIECE);
     let mut rest = text;
@@ -158,7 +156,7 @@ fn is_alphanumeric(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(char::is_alphanumeric)
 }
 
-/// True for what no letter shares a token with: an apostrophe may, and half a surrogate pair may be a letter's.
+/// Returns `true` for a sign that shares no token with a letter. An apostrophe may, and half a surrogate pair may be a letter.
 fn ends_word(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(|sign| sign != '\'' && !sign.is_alphanumeric())
 }

@@ -1,11 +1,11 @@
-//! The handle by which the model can ask for a tool result that was made shorter: it stands in the marker line.
+//! The handle in a marker line, by which the model can ask for the original of a shortened tool result.
 
 use std::fmt;
 
 use bytemuck::cast_slice;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Name of the tool by which the model reads back what was shortened.
+/// Name of the tool that returns the original of a shortened result.
 pub const RECALL_TOOL: &str = "recall";
 
 /// The handle of a tool result, the same for the same call and text. It reads as eight hexadecimal digits.

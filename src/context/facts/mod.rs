@@ -1,4 +1,4 @@
-//! From a message's text to its facts: sizes, names, lines, the files its calls act on. Each module knows only those above it:
+//! Turns a message's text into facts: sizes, names, lines, the files its calls act on. Each module imports only those above it:
 //!
 //! - [`handle`]: handles of shortened tool results
 //! - [`cuts`]: cuts a long text to its head and tail; [`shorten`]: writes the short text of a tool result

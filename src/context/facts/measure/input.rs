@@ -1,4 +1,4 @@
-//! A message as the host hands it in: its texts borrowed, its blocks in order, nothing counted or hashed yet.
+//! A message as the host hands it in: its texts borrowed, its blocks in order, nothing counted yet.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -97,7 +97,7 @@ pub enum Part<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// A message that is sent, made at no known time and without hashes.
+    /// A sent message without time or hashes.
     pub fn new(role: RawRole<'a>, parts: Vec<Part<'a>>) -> Self {
         let (is_sent, is_protected) = (true, false);
         Self { role, timestamp_ms: None, is_sent, is_protected, parts, fingerprint: 0, identity: 0 }
@@ -129,7 +129,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Positions of the tool calls whose id an earlier call of the message has: no provider takes two.
+    /// Positions of the tool calls that repeat the id of an earlier one: no provider accepts that.
     pub fn repeated_calls(&self) -> Vec<usize> {
         let calls = self.parts.iter().enumerate().filter_map(|(at, part)| match part {
             Part::Call { id, .. } => Some((at, *id)),
@@ -139,7 +139,7 @@ impl<'a> Raw<'a> {
         calls.filter(|(_, id)| !seen.insert(*id)).map(|(at, _)| at).collect()
     }
 
-    /// The message without these parts, which are in order.
+    /// The message without the parts at these ascending positions.
     pub(super) fn without(&self, left_out: &[usize]) -> Cow<'_, Self> {
         if left_out.is_empty() {
             return Cow::Borrowed(self);
@@ -181,7 +181,7 @@ pub(super) fn text(units: &[u16]) -> Box<str> {
     String::from_utf16_lossy(units).into()
 }
 
-/// `reasoning_content` and its like; a real signature is long and mixed.
+/// Returns `true` for `reasoning_content` and the like; a real signature has mixed characters.
 fn is_field_name(signature: &[u16]) -> bool {
     let is_name = |&unit: &u16| {
         u8::try_from(unit)

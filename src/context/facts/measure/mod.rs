@@ -1,5 +1,5 @@
-//! Reads the texts of a message once and keeps what decisions need of them: counts, hashes, and the short text that may
-//! replace a long tool result.
+//! Reads the texts of a message once and keeps the facts for decisions: counts, hashes, and the short text that may replace
+//! a long tool result.
 //!
 //! The work that grows with text is here, so it runs off the host's main thread. Nothing is decided.
 
@@ -53,7 +53,7 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     message
 }
 
-/// Cuts of its texts: what tools answered, unless the host excluded the tool, and what people or the host said.
+/// Cuts of tool results, unless the host excluded the tool, and of user-side messages.
 fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
     let (is_cuttable, handle) = match body {
         Body::ToolResult(result) => (!result.is_excluded, result.handle),
@@ -67,7 +67,7 @@ fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
     CutTable::of(raw.texts(), marker, |text| rules.tokens(text))
 }
 
-/// The images of a message, and the tokens that a marker in the place of one saves.
+/// The images of a message, and the tokens saved by a marker in place of one.
 fn images(raw: &Raw<'_>, rules: &Rules) -> Images {
     let lens = raw.parts.iter().filter_map(|part| match part {
         Part::Image { len } => Some(*len as u32),
@@ -79,7 +79,7 @@ fn images(raw: &Raw<'_>, rules: &Rules) -> Images {
     Images { lens, tokens_saved: tokens_saved as u32 }
 }
 
-/// The facts of a message that can be told without counting: its role, ids and kinds of blocks.
+/// The facts of a message that need no counting: its role, ids and kinds of blocks.
 pub fn outline(raw: &Raw<'_>) -> Message {
     outline_by(raw, &Rules::default())
 }
@@ -122,7 +122,7 @@ fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
     }
 }
 
-/// Tokens of a message's blocks, by what the edits need.
+/// Tokens of a message's blocks, by kind.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     all: usize,
@@ -146,8 +146,7 @@ impl Counts {
     }
 }
 
-/// The summary of a tool result, unless it would be longer in tokens, then it helps nobody, or a host's own marker
-/// makes it one that a provider refuses.
+/// The summary of a tool result; `None` if it has more tokens, or if the host's own marker makes a provider refuse it.
 fn shorten(
     text: &[u16],
     marker: Option<&[u16]>,

@@ -1,4 +1,4 @@
-//! Settings of the measurement: how texts are counted and how long tool results are made shorter.
+//! Settings of the measurement: how to count texts and shorten long tool results.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use crate::tokens::{Tokenizer, estimate::by_length};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rules {
-    /// The way to make long tool results shorter.
+    /// The way to shorten long tool results.
     pub shortening: LineSummary,
     /// The language of the marker line, where the message brings no marker of its own.
     pub marker: MarkerLanguage,
@@ -33,7 +33,7 @@ pub struct Rules {
 pub enum Counting {
     /// Exactly, by an encoding.
     Exact(&'static Tokenizer),
-    /// From its length, for hosts that want no more than a bound.
+    /// By its length, for hosts that need only a bound.
     Chars,
 }
 

@@ -1,5 +1,5 @@
-//! Finds what a message is about: the identifiers and lines of its texts, what its calls act on, and the layout of a long
-//! tool result.
+//! Finds a message's traits: the identifiers and lines of its texts, the targets of its calls, and the layout of a long tool
+//! result.
 
 use super::input::{Part, Raw, RawRole};
 use super::rules::Rules;
@@ -54,7 +54,7 @@ impl Raw<'_> {
         }
     }
 
-    /// The targets of its calls, and the lines that these and its texts show.
+    /// The targets of its calls, and the lines that calls and texts show.
     fn targets_and_lines(&self, rules: &Rules) -> (Box<[Target]>, Box<[Line]>) {
         let mut shown = Vec::new();
         let targets = self.parts.iter().filter_map(|part| match part {
@@ -74,7 +74,7 @@ impl Raw<'_> {
         (targets, lines::distinct(shown))
     }
 
-    /// The identifiers of the parts chosen and of one more text.
+    /// The identifiers of the chosen parts and of the text `more`.
     fn identifiers(&self, chosen: impl Fn(&Part<'_>) -> bool, more: Option<&[u16]>) -> Box<[Identifier]> {
         let mut collector = Collector::default();
         for part in self.parts.iter().filter(|part| chosen(part)) {

@@ -1,4 +1,4 @@
-//! The marker line that stands for the lines left out of a tool result, and its inverse.
+//! Writes and reads the marker line for omitted lines of a tool result.
 
 use crate::context::facts::handle::Handle;
 use crate::contract::{
@@ -6,7 +6,7 @@ use crate::contract::{
 };
 use crate::text::{NEWLINE, Utf16Len, utf16};
 
-/// The marker line, in one of the two languages it comes in.
+/// The language of marker lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MarkerLanguage {
@@ -23,25 +23,25 @@ impl MarkerLanguage {
         utf16(&format!("{before}{omitted}{between}{}{after}", original.0))
     }
 
-    /// The marker for one of several gaps; the first says more, it is [`marker`](Self::marker).
+    /// The marker for any gap but the first, which has [`marker`](Self::marker).
     pub fn gap(self, omitted: usize) -> Vec<u16> {
         let [before, after] = self.of(ZH_GAP, EN_GAP);
         utf16(&format!("{before}{omitted}{after}"))
     }
 
-    /// The marker between head and tail of a text, with the line breaks around it, for so many characters left out.
+    /// The marker between head and tail of a text for `omitted` characters, with line breaks around it.
     pub fn cut(self, omitted: Utf16Len, handle: Option<Handle>) -> Vec<u16> {
         let [before, after] = self.of(ZH_CUT, EN_CUT);
         [&[NEWLINE], &*utf16(&format!("{before}{}{after}", omitted.0)), &*self.handle(handle), &[NEWLINE]]
             .concat()
     }
 
-    /// The line that stands where an image was.
+    /// The line that replaces an image.
     pub fn image(self) -> Vec<u16> {
         utf16(&self.of(ZH_IMAGE, EN_IMAGE).concat())
     }
 
-    /// The ending of a marker where the model can ask for the original by this handle; empty without one.
+    /// The end of a marker that names the handle of the original; empty without one.
     pub fn handle(self, handle: Option<Handle>) -> Vec<u16> {
         let [before] = self.of(ZH_HANDLE, EN_HANDLE);
         handle.map_or_else(Vec::new, |handle| utf16(&format!("{before}{handle}")))

@@ -1,6 +1,6 @@
 //! The shorter text that may replace a tool result.
 //!
-//! Pure text, nothing of messages. Which results are made shorter is decided by the layers.
+//! It knows no messages: the layers decide which results are shortened.
 
 mod marker;
 mod summary;

@@ -17,10 +17,10 @@ pub struct LineSummary {
     pub head_lines: usize,
     /// Lines kept from the end.
     pub tail_lines: usize,
-    /// The least that a cut between lines shows of the beginning.
+    /// Lines at the beginning that every cut between lines shows.
     #[serde(default)]
     pub least_head: u32,
-    /// The least that it shows of the end.
+    /// Lines at the end that it shows.
     #[serde(default)]
     pub least_tail: u32,
     /// Only longer texts are summarised.
@@ -66,7 +66,7 @@ impl LineSummary {
         }
         let count = line_count(text);
         let omitted = count.saturating_sub(self.head_lines + self.tail_lines);
-        // With few lines those at the end are the same as those at the beginning: none is shown twice.
+        // In a short text head and tail overlap: no line is shown twice.
         let tail_lines = self.tail_lines.min(count.saturating_sub(self.head_lines));
         let shown = |line: &[u16]| clip_middle(line, LINE_LEN);
         let mut kept: Vec<Vec<u16>> = lines(text).take(self.head_lines).map(shown).collect();
@@ -77,7 +77,7 @@ impl LineSummary {
         (summary.len() < text.len()).then_some(summary)
     }
 
-    /// Returns `true` if `text` is such a summary that came back: its marker says that the original was longer.
+    /// Returns `true` if `text` is already a summary: its marker states a longer original.
     fn is_summary(&self, text: &[u16]) -> bool {
         let most = self.head_lines + self.tail_lines + 1;
         let marked = lines(text).take(self.head_lines + 1).find_map(MarkerLanguage::original_len);

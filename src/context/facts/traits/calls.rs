@@ -1,7 +1,6 @@
-//! Reads what a tool call acts on from its name and arguments, by the table of forms.
-//!
-//! A tool is known by the shape of its arguments, its name only decides between equal shapes. Arguments of any shape are
-//! bounded: beyond the limits they name nothing.
+//! Finds the files that a tool call acts on by its name and arguments, with the table of forms.
+//! The shape of the arguments identifies a tool; its name decides only between equal shapes. Arguments beyond the limits are
+//! ignored.
 
 use std::iter;
 
@@ -15,11 +14,11 @@ use super::target::{File, FileUse, MAX_FILES, Target, part_of};
 use super::{patch, script};
 use crate::text::utf16;
 
-/// Objects looked at in one call's arguments, and values of one list.
+/// Most objects read of one call's arguments, and most values of one list.
 const MAX_VALUES: usize = 4096;
 
-/// The file or the command that a call names, with its kind. A path comes before a command: a tool that takes both says
-/// with the command what to do.
+/// The file or the command that a call names, with its kind. A path wins: where a tool takes both, the command only names
+/// the operation.
 pub fn subject_of(tool: &str, arguments: &str) -> Option<(&'static str, String)> {
     let fields = fields_of(arguments);
     let mut objects = Vec::new();
@@ -34,8 +33,8 @@ pub fn subject_of(tool: &str, arguments: &str) -> Option<(&'static str, String)>
 }
 
 impl Target {
-    /// Reads a call's arguments as JSON, and gathers the lines that all its texts show. Arguments that cannot be read name
-    /// nothing.
+    /// Reads a call's arguments as JSON and adds the lines of their texts to `shown`. Unreadable arguments give an empty
+    /// target.
     pub fn of(tool: &[u16], arguments: &[u16], shown: &mut Vec<Line>) -> Self {
         let fields = fields_of(&String::from_utf16_lossy(arguments));
         Self::read(&String::from_utf16_lossy(tool), &fields, shown)
@@ -79,10 +78,10 @@ impl Target {
     }
 }
 
-/// An object of the arguments, and the position of the one that holds it.
+/// An object of the arguments, and the index of its parent.
 type Object<'a> = (&'a Map<String, Value>, Option<usize>);
 
-/// The files that these objects name. An edit belongs to the file named beside it or above it.
+/// The files that these objects name. An edit belongs to the file named in its object or a parent.
 fn uses_in<'a>(objects: &[Object<'a>], names: &ToolForm) -> Vec<FileUse<'a>> {
     let mut files: Vec<FileUse<'a>> = Vec::new();
     let mut file_of: Vec<Option<usize>> = Vec::with_capacity(objects.len());
@@ -136,7 +135,7 @@ fn add_change<'a>(fields: &'a Map<String, Value>, names: &ToolForm, file: &mut F
     }
 }
 
-/// The arguments as an object. Text that is no JSON is the one input of a free-form tool; a list is a command.
+/// The arguments as an object. A list is a command; a string or a bare patch is the input of a free-form tool.
 fn fields_of(arguments: &str) -> Map<String, Value> {
     let of = |name: &str, value: Value| Map::from_iter([(name.to_owned(), value)]);
     match serde_json::from_str(arguments) {
@@ -151,8 +150,7 @@ fn fields_of(arguments: &str) -> Map<String, Value> {
     }
 }
 
-/// Adds these arguments and all objects in them in the order they are written, each behind the one that holds it, and every text
-/// in them.
+/// Adds this object and all nested ones, in the order written and after their parents, and every text in them.
 fn add_objects<'a>(
     fields: &'a Map<String, Value>,
     above: Option<usize>,
@@ -172,7 +170,7 @@ fn add_objects<'a>(
     }
 }
 
-/// The texts under the first of these names that has one: a string, or the strings of a list.
+/// The texts of the first of these arguments that has any: a string, or the strings of a list.
 fn texts_of<'a>(fields: &'a Map<String, Value>, names: &Names) -> impl Iterator<Item = &'a str> + use<'a> {
     let texts = |value: &'a Value| {
         let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
@@ -203,13 +201,13 @@ fn command_in<'a>(objects: &[Object<'a>], form: &ToolForm) -> Option<&'a Value> 
     })
 }
 
-/// Returns `true` of an argument such as `timeout` or `yield_time_ms`.
+/// Returns `true` for an argument such as `timeout` or `yield_time_ms`.
 fn is_of_time(name: &str) -> bool {
     name.to_lowercase().contains("time")
 }
 
-/// Returns `true` for what names lines of a file: a number, `"10-40"`, or a list of these. A 0 or a 1 may stand for the
-/// beginning of the whole file.
+/// Returns `true` for a value that names lines of a file: a number, `"10-40"`, or a list of these. 0 and 1 may mean the
+/// whole file.
 fn is_of_lines(value: &Value) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {

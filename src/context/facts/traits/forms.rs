@@ -2,7 +2,7 @@
 //!
 //! `forms.json` is data: a new agent, shell or program is a line in it. A form lists the argument names that it needs
 //! (`file`, `old`, `new`, `command` and so on; several names are alternatives) and the tools known to use it. The form
-//! with the most matching names wins, a known tool's before others. `any` reads what no listed form does.
+//! with the most matching names wins; on a tie, one that lists the tool. `any` reads all other tools.
 
 use std::collections::HashSet;
 use std::ops::Deref;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 pub(super) static TABLE: LazyLock<Table> =
     LazyLock::new(|| serde_json::from_str(include_str!("forms.json")).unwrap_or_default());
 
-/// Names, which the table writes as one text with spaces between them.
+/// Names, written in the table as one string separated by spaces.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "String")]
 pub(super) struct Names(Vec<String>);
@@ -56,7 +56,7 @@ pub(super) struct Table {
     pub(super) any: ToolForm,
     /// Arguments of any tool that name the folder of its relative paths.
     pub(super) folder: Names,
-    /// Arguments of any tool that make a write an addition, by the value true or "append".
+    /// Arguments of any tool that turn a write into an append, by the value true or "append".
     pub(super) adding: Names,
     /// Tools that list names: their path is a folder.
     listing: Names,
@@ -65,14 +65,14 @@ pub(super) struct Table {
     pub(super) keep: KeepNames,
 }
 
-/// Names of what an agent lives by.
+/// Names of the states that an agent works by.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct KeepNames {
     /// Files: instructions and plans.
     pub(super) files: Names,
     /// Tools that set a plan or a todo list.
     pub(super) plans: Names,
-    /// Tools that bring back what was remembered, or a skill.
+    /// Tools that return a memory or a skill.
     pub(super) memories: Names,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct KeepNames {
 pub(super) struct ToolForm {
     pub(super) form: String,
     tools: Names,
-    /// An argument that the form needs beside those that are read.
+    /// Arguments that the form requires but does not read.
     needs: Names,
     pub(super) file: Names,
     pub(super) pattern: Names,
@@ -94,35 +94,35 @@ pub(super) struct ToolForm {
     pub(super) command: Names,
     /// A script that calls other tools.
     pub(super) code: Names,
-    /// True if `new` stands beside what the file held.
+    /// True if `new` is added to the file's content.
     pub(super) adds: bool,
 }
 
-/// A program that reads or changes files, or runs what does.
+/// A program that reads or changes files, or runs a command that does.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Program {
-    /// Its names, of which the first stands for all.
+    /// Its names, the canonical one first.
     pub(super) programs: Names,
     /// Which words are files.
     pub(super) files: Operands,
-    /// An option without which it prints no lines that an edit could quote: a letter or a whole option.
+    /// The option it needs to print lines that an edit could quote: a letter or a whole option.
     pub(super) prints_with: Option<String>,
-    /// Words before the files, or before the command.
+    /// Number of words before the files, or before the command.
     pub(super) skip: usize,
-    /// Options that take a word.
+    /// Options that take a value.
     pub(super) values: Names,
-    /// Options whose word stands for a skipped one.
+    /// Options whose value replaces a skipped word.
     pub(super) instead: Names,
-    /// Options whose word is a file.
+    /// Options whose value is a file.
     pub(super) paths: Names,
-    /// Options whose word is the text to write or the script to run.
+    /// Options whose value is the text to write or the script to run.
     pub(super) texts: Names,
-    /// The part of a file that it prints without an option; the whole file if there is none.
+    /// The part of a file it prints by default; `None` for the whole file.
     pub(super) part: Option<String>,
-    /// True if it shows nothing of what is piped into it.
+    /// True if it prints nothing of its piped input.
     pub(super) hides: bool,
-    /// Names and options with which it adds to a file.
+    /// Names and options that make it append to a file.
     pub(super) adds: Names,
 }
 
@@ -130,28 +130,28 @@ pub(super) struct Program {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Operands {
-    /// Its words that are no options.
+    /// All words but options.
     #[default]
     Words,
-    /// The same, for a program that finds lines in them.
+    /// The same, for a program that searches them.
     Search,
-    /// None: it passes on what is piped into it.
+    /// None: it filters its piped input.
     None,
     /// The part of `revision:path` after the colon, or words after `--`.
     Revision,
     /// Words after `--`, or words that look like files.
     Named,
-    /// Two places: from and to.
+    /// Two paths: source and destination.
     Move,
-    /// A file that is written.
+    /// The files it writes.
     Write,
-    /// Those that a patch names.
+    /// Files that a patch names.
     Patch,
-    /// Those that a script opens.
+    /// Files that a script opens.
     Script,
-    /// Those of the command behind it.
+    /// Files of the command after it.
     Command,
-    /// Those of the commands in its text.
+    /// Files of the commands in its text.
     Shell,
     /// None: it changes the folder.
     Folder,
@@ -165,7 +165,7 @@ pub(super) struct Scripts {
     pub(super) opens: Names,
     pub(super) writes: Names,
     pub(super) replaces: Names,
-    /// Functions of `writes` that add to a file.
+    /// Functions of `writes` that append to a file.
     pub(super) adds: Names,
 }
 
@@ -178,7 +178,7 @@ impl Form {
 }
 
 impl Table {
-    /// The form that reads most of the arguments, which are these objects; `None` for tools that list names.
+    /// The form that matches most arguments in `objects`; `None` for tools that list names.
     pub(super) fn form_of<'a>(
         &self,
         tool: &str,
@@ -190,7 +190,7 @@ impl Table {
         }
         let given: Vec<_> = objects.flatten().filter(|(_, value)| has_content(value)).collect();
         let mut old = given.iter().filter(|(name, _)| self.any.old.has(name)).peekable();
-        // A model that must write every argument leaves the new text empty, too, where it has no old one.
+        // A model that must write every argument leaves unused ones empty; an empty old text shows that.
         let is_filled_in = old.peek().is_some() && old.all(|(_, value)| is_empty(value));
         let given = given.into_iter().filter(|(_, value)| !(is_filled_in && is_empty(value)));
         let keys: HashSet<&str> = given.map(|(name, _)| name.as_str()).collect();
@@ -209,13 +209,13 @@ impl Table {
 }
 
 impl ToolForm {
-    /// Names by the meanings that tell one form from another.
+    /// The roles that tell one form from another.
     fn roles(&self) -> [&Names; 9] {
         let Self { needs, file, pattern, old, new, diff, moved, command, code, .. } = self;
         [needs, file, pattern, old, new, diff, moved, command, code]
     }
 
-    /// Number of meanings that `keys` have a name for; `None` if one is missing.
+    /// Number of roles, if `keys` has a name for each; else `None`.
     fn rank(&self, keys: &HashSet<&str>) -> Option<usize> {
         let needed = self.roles().into_iter().filter(|names| !names.is_empty());
         needed.clone().all(|names| has_any(keys, names)).then(|| needed.count())
@@ -226,7 +226,7 @@ fn has_any(keys: &HashSet<&str>, names: &Names) -> bool {
     names.iter().any(|name| keys.contains(&**name))
 }
 
-/// Returns `false` for a value that a model fills in where it means nothing.
+/// Returns `false` for a placeholder: null or an empty list.
 fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,

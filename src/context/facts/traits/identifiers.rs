@@ -1,9 +1,8 @@
 //! Identifiers in a text: names, paths and words long enough to stand for something, each reduced to a hash.
 //!
 //! An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*`, 8 to 120 characters long. Chinese, Japanese and Korean put no
-//! spaces between words: there every four characters in a row are one, and of those one in four is taken, chosen by its
-//! hash so that it is the same one wherever it stands. Text inside JSON is read through its escapes, so that a line
-//! break does not glue an `n` to a name.
+//! spaces between words: there every sequence of four characters is one. One sequence in four is kept, chosen by its hash,
+//! so the same ones everywhere. JSON text is split at its escapes: the `n` of a line break does not join a name.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -12,9 +11,9 @@ pub const MIN_LEN: usize = 8;
 /// Longest identifier: longer runs are data.
 pub const MAX_LEN: usize = 120;
 
-/// Characters that stand for a word where words are not separated: the most common length of a Chinese term.
+/// Characters of a sequence: the most common length of a Chinese term.
 const SEQUENCE_LEN: usize = 4;
-/// One in this many sequences is taken, as each overlaps the next by all but a character.
+/// One in this many sequences is kept, as each overlaps the next by all but a character.
 const SEQUENCE_SHARE: u64 = 4;
 
 /// The hash of an identifier.
@@ -26,11 +25,11 @@ impl Identifier {
         Self(xxh3_64(characters))
     }
 
-    /// The hash of a sequence of characters, if it is taken.
+    /// The hash of a sequence of characters; `None` if it is not kept.
     fn of_sequence(characters: &[u16]) -> Option<Self> {
         let hash = xxh3_64(bytemuck::cast_slice(characters));
-        let is_taken = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
-        is_taken.then_some(Self(hash))
+        let is_kept = (hash >> u8::BITS).is_multiple_of(SEQUENCE_SHARE);
+        is_kept.then_some(Self(hash))
     }
 }
 

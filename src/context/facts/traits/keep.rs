@@ -1,6 +1,6 @@
 //! Finds the states that an agent works by: instructions, the newest plan or todo list, what a memory tool returned.
 //!
-//! A key names the thing that a state is of. The layers decide about its newest and its older states.
+//! States with one key are versions of one thing. The layers decide about the newest and the older ones.
 
 use serde::Deserialize;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -9,7 +9,7 @@ use super::forms::TABLE;
 use super::paths::Path;
 use super::target::{File, State, Target};
 
-/// Names that a host adds to the table's.
+/// Names that a host adds to the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct KeepRules {
@@ -20,7 +20,7 @@ pub struct KeepRules {
 }
 
 impl KeepRules {
-    /// The state that a call is about.
+    /// The state that a call reads or writes.
     pub(crate) fn state_of(&self, tool: &[u16], arguments: &[u16], target: &Target) -> Option<State> {
         let tool = String::from_utf16_lossy(tool);
         let tool = tool.rsplit("__").next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The lines of a text, each reduced to a hash, to know whether a line that an edit must quote is still in view. Lines are
-//! bare: trimmed, without the number that a reading tool puts before them.
+//! Hashes of the lines of a text, which show whether a line that an edit must quote is still in view. Lines are bare:
+//! trimmed, without the number that a reading tool puts before them.
 
 use std::ops::RangeInclusive;
 
@@ -30,7 +30,7 @@ const LENGTHS: [usize; 15] = [14, 20, 26, 32, 40, 50, 64, 80, 100, 128, 160, 200
 pub struct Line(u64);
 
 impl Line {
-    /// The hash of a line of a text; `None` for a bare line below the minimum length.
+    /// The hash of a line; `None` if it is below the minimum length when bare.
     pub fn of(line: &[u16]) -> Option<Self> {
         let bare = bare(line);
         (bare.len() >= MIN_LEN).then(|| {
@@ -47,7 +47,7 @@ impl Line {
     }
 }
 
-/// Strips what reading tools put before a line (`   37→`, `37<tab>`, `00037| `, `37: `), trimmed.
+/// Trims a line and strips the number that reading tools put before it (`   37→`, `37<tab>`, `00037| `, `37: `).
 ///
 /// ```
 /// use pi_strata::context::facts::traits::lines::bare;
@@ -96,20 +96,20 @@ pub struct Layout {
     pub sizes: Sizes,
 }
 
-/// Tokens of a text and of the marker lines that stand for cut lines of it, and the lines that stay.
+/// Tokens of a text and of the marker lines for its cut lines, and the lines that every cut shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Tokens of the whole text, which are fewer than those of its lines together.
+    /// Tokens of the whole text: fewer than the sum over its lines.
     pub text: u32,
     /// Tokens of each marker line.
     pub gap: u32,
-    /// Tokens that the first or the last marker line has beyond that.
+    /// Tokens beyond that, once a text: the first marker says more, the last one names the handle.
     pub once: u32,
-    /// Tokens of the one marker line where nothing else stays.
+    /// Tokens of the marker line if nothing else stays.
     pub marker: u32,
-    /// Lines at the beginning that any cut shows.
+    /// Lines at the beginning that every cut shows.
     pub least_head: u32,
-    /// Lines at the end that any cut shows.
+    /// Lines at the end that every cut shows.
     pub least_tail: u32,
 }
 
@@ -149,26 +149,26 @@ impl Layout {
         (rows.len() > 1).then(|| Self { rows: rows.into(), identifiers: places.into(), sizes })
     }
 
-    /// Positions, among the message's identifiers, of those that the row at `at` shows.
+    /// Indices into the message's identifiers of those in the row at `at`.
     pub fn identifiers(&self, at: usize) -> &[u32] {
         let end = |at: usize| self.rows.get(at).map_or(0, |row| row.end as usize);
         let start = at.checked_sub(1).map_or(0, end);
         self.identifiers.get(start..end(at)).unwrap_or_default()
     }
 
-    /// Positions of what the row at `at` shows among all that the message shows: its `names` names first, then its lines.
+    /// Positions of the names and the line in the row at `at`. The message's `names` names come first, then its lines.
     pub fn places(&self, at: usize, names: usize) -> impl Iterator<Item = usize> + '_ {
         let line = self.rows.get(at).and_then(|row| Some(names + row.line? as usize));
         self.identifiers(at).iter().map(|&place| place as usize).chain(line)
     }
 
-    /// Returns `true` if any cut shows the row at `at`, as the host asked.
+    /// Returns `true` if every cut shows the row at `at`, as the host asked.
     pub fn is_end(&self, at: usize) -> bool {
         let Sizes { least_head, least_tail, .. } = self.sizes;
         at < least_head as usize || at + least_tail as usize >= self.rows.len()
     }
 
-    /// Tokens of a part of the text whose lines have `line_by_line` tokens alone. Tokens across line breaks make it fewer.
+    /// Tokens of a part of the text, from the sum over its lines. Tokens across line breaks make it smaller.
     pub fn tokens_of(&self, line_by_line: usize) -> usize {
         let all: usize = self.rows.iter().map(|row| row.tokens as usize).sum();
         (line_by_line * self.sizes.text as usize).div_ceil(all.max(1))

@@ -1,5 +1,5 @@
 //! The traits of a message as plain data: the identifiers and lines it shows, and the targets of its tool calls. They are
-//! made once, when a message is measured. Nothing here knows roles or decides.
+//! read once, when a message is measured. Nothing here knows roles or decides.
 
 pub mod calls;
 pub mod forms;

@@ -1,24 +1,23 @@
-//! Edits that are written as text: patches in the form of `apply_patch`, unified diffs, and blocks of what is searched and
-//! what replaces it.
+//! Reads edits written as text: `apply_patch` patches, unified diffs, and search-and-replace blocks.
 
 use super::target::{File, FileUse};
 
-/// The first line of a patch in the form of `apply_patch`.
+/// The first line of an `apply_patch` patch.
 pub(super) const START: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const UPDATE: &str = "*** Update File: ";
 const FILES: [&str; 3] = [UPDATE, "*** Add File: ", "*** Delete File: "];
-/// Files looked at in one text.
+/// Most files read of one text.
 const MAX_FILES: usize = 256;
 
 impl<'a> FileUse<'a> {
-    /// A file of a patch. With `is_added` the patch changes a part of it. `take` adds kept and removed lines to `old`, kept and added
-    /// ones to `new`.
+    /// A file that a patch changes; with `is_added`, only a part of it.
     fn patched(path: &'a str, is_added: bool) -> Self {
         Self { path: path.trim(), is_changed: true, is_added, ..Self::default() }
     }
 
-    fn take(&mut self, line: &'a str) {
+    /// Adds a line of a hunk: kept and removed lines to `old`, kept and added lines to `new`.
+    fn add_line(&mut self, line: &'a str) {
         if let Some(rest) = line.strip_prefix(' ') {
             self.old.push(rest);
             self.new.push(rest);
@@ -52,7 +51,7 @@ fn patches(text: &str) -> Vec<FileUse<'_>> {
         } else if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
             files.push(FileUse::patched(path, line.starts_with(UPDATE)));
         } else if let Some(file) = files.last_mut() {
-            file.take(line);
+            file.add_line(line);
         }
     }
     files
@@ -78,14 +77,14 @@ fn unified(text: &str) -> Vec<FileUse<'_>> {
         } else if line.starts_with("@@") {
             is_hunk = true;
         } else if let (true, Some(file)) = (is_hunk, files.last_mut()) {
-            file.take(line);
+            file.add_line(line);
         }
     }
     files
 }
 
-/// The lines that the blocks in `text` search for, and those that replace them. A block goes from `<<<<<<< SEARCH` (or seven
-/// dashes) over `=======` to `>>>>>>> REPLACE` (or seven pluses); `:start_line:` and its dashes are no lines of it.
+/// The lines that the blocks in `text` search for and their replacements. A block runs from `<<<<<<< SEARCH` (or seven
+/// dashes) through `=======` to `>>>>>>> REPLACE` (or seven pluses), without `:start_line:` hints and their dashes.
 pub(super) fn blocks(text: &str) -> FileUse<'_> {
     let is_mark = |line: &str, starts: [&str; 2], word: &str| {
         starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.trim() == word))

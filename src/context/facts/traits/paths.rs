@@ -1,25 +1,24 @@
 //! Normalises the paths in calls, so that a file has one path however a call writes it.
-//!
-//! One call does not tell whether `a/b.rs` and `/home/me/project/a/b.rs` are one file: `keep` compares their ends, and the
-//! index of what was shown goes by the last part.
+//! A call alone does not show whether `a/b.rs` and `/home/me/project/a/b.rs` are one file: `keep` compares the ends of
+//! paths, and the coverage index only the last part.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::words::UNKNOWN;
 
-/// Most parts of a path, and characters of one. Earlier parts are left out.
+/// Most parts of a path, and most characters of a part. Earlier parts are dropped.
 const MAX_PARTS: usize = 24;
 const PART_CHARS: usize = 80;
 
 /// Longest extension of a word that looks like a file's name.
 const MAX_EXTENSION: usize = 10;
 
-/// A normalised path: its parts, a slash between them.
+/// A normalised path: its parts, joined by slashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path(Box<str>);
 
 impl Path {
-    /// Reads a path, in `folder` if it is relative; `None` if nothing of it is left.
+    /// Normalises a path; a relative one is in `folder`. `None` if no part is left.
     ///
     /// ```
     /// use pi_strata::context::facts::traits::paths::Path;
@@ -71,7 +70,7 @@ fn is_absolute(path: &str) -> bool {
     drive || path.starts_with(['/', '\\', '~'])
 }
 
-/// Returns `true` if a word can be one file's path: no variable, no pattern, and a name or a folder with something in it.
+/// Returns `true` if a word can be the path of one file: no variable, no pattern, not `.` or `/dev/null`.
 pub(super) fn is_path(word: &str) -> bool {
     !word.is_empty() && !word.contains([UNKNOWN, '*', '?', '{', '\n']) && word != "." && word != "/dev/null"
 }
@@ -88,7 +87,7 @@ pub(super) fn looks_like_file(word: &str) -> bool {
         && extension.chars().all(char::is_alphanumeric)
 }
 
-/// A place in a folder, unless it begins at a root.
+/// `to` as a path in `folder`, unless it is absolute.
 pub(super) fn joined(folder: Option<&str>, to: &str) -> String {
     let folder = folder.filter(|_| !is_absolute(to));
     folder.map_or_else(|| to.to_owned(), |folder| format!("{folder}/{to}"))

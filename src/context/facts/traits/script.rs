@@ -1,6 +1,6 @@
-//! The files that a short Python, JavaScript or Ruby script opens, and the texts that it replaces in them.
+//! Finds the files that a short Python, JavaScript or Ruby script opens, and the texts that it replaces in them.
 //!
-//! It runs nothing. It follows quoted texts, names that hold one, and loops over a list of them, and skips all else.
+//! It runs nothing. It follows string literals, variables that hold one, and loops over a list of them; it skips the rest.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::forms::TABLE;
 use super::paths::is_path;
 use super::target::{File, FileUse, MAX_FILES};
 
-/// Words read of one script.
+/// Most words read of one script.
 const MAX_WORDS: usize = 20_000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
 
 /// The tools that a script calls as `tools.name({ field: "text" })` or `tools.name("text")`, with their texts.
 ///
-/// Codex runs such scripts in place of single calls. Fields that are no text in the script are left out.
+/// Codex runs such scripts in place of single calls. Fields without a literal text are left out.
 pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
     let words = if script.contains("tools.") { words_of(script) } else { Vec::new() };
     let mut scope = Scope::default();
@@ -66,7 +66,7 @@ pub(super) fn tool_calls(script: &str) -> Vec<(String, Map<String, Value>)> {
 
 #[derive(Default)]
 struct Scope<'a> {
-    /// The texts that each name holds. The name of a loop holds the texts of its list.
+    /// The texts of each variable. A loop variable has the texts of its list.
     texts: HashMap<&'a str, Vec<&'a str>>,
     files: Vec<FileUse<'a>>,
     /// The files that were opened last.
@@ -74,7 +74,7 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Keeps the texts that a name gets at the beginning of `words`.
+    /// Stores the texts that `words` assign to a variable.
     fn assign(&mut self, words: &'a [Word<'a>]) {
         match words {
             [Word::Name(name), Word::Mark('='), Word::Text(text), ..]
@@ -128,7 +128,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// A text, or the texts that a name holds.
+    /// The text of a literal, or the texts of a variable.
     fn texts(&self, word: &'a Word<'a>) -> Vec<&'a str> {
         match word {
             Word::Name(name) => self.texts.get(name).cloned().unwrap_or_default(),
@@ -136,7 +136,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Position of the file at `path`; behind the last one if there are too many.
+    /// Index of the file at `path`; past the end if there are too many.
     fn open(&mut self, path: &'a str) -> usize {
         let at = self.files.iter().position(|file| file.path == path).unwrap_or(self.files.len());
         if at == self.files.len() && at < MAX_FILES {
@@ -172,7 +172,7 @@ fn words_of(script: &str) -> Vec<Word<'_>> {
         let len = if first.is_alphabetic() || first == '_' {
             let len = rest.find(|of: char| !of.is_alphanumeric() && of != '_').unwrap_or(rest.len());
             let (name, after) = rest.split_at(len);
-            // The `r` and `f` before a text are no name.
+            // A prefix such as `r` or `f` before a text is no name.
             if !(name.len() <= 2 && after.starts_with(['"', '\''])) {
                 words.push(Word::Name(name));
             }
@@ -194,7 +194,7 @@ fn words_of(script: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// The text in quotes that `rest` begins with, and the bytes that it takes.
+/// The quoted text at the beginning of `rest`, and its length in bytes with the quotes.
 fn quoted(rest: &str, quote: char) -> (String, usize) {
     let three: String = std::iter::repeat_n(quote, 3).collect();
     let end = if rest.starts_with(&three) { &*three } else { &three[..1] };
@@ -213,7 +213,7 @@ fn quoted(rest: &str, quote: char) -> (String, usize) {
                 Some((_, quoted @ ('"' | '\'' | '`' | '\\'))) => text.push(quoted),
                 Some((_, other)) => text.extend(['\\', other]),
             },
-            // A line break ends what was no text but an apostrophe.
+            // A quote that does not close on its line is an apostrophe.
             ('\n', 1) if quote != '`' => return (text, end.len() + at),
             _ => text.push(character),
         }

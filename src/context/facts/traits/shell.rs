@@ -16,12 +16,12 @@ use super::target::{File, FileUse, MAX_FILES, part_of};
 use super::words::{Command, UNKNOWN, commands};
 use super::{patch, script};
 
-/// Commands looked at in one call, words of one, and scripts inside scripts.
+/// Most commands read of one call, most words of a command, and deepest nesting of scripts.
 const MAX_COMMANDS: usize = 64;
 const MAX_WORDS: usize = 4096;
 const MAX_DEPTH: usize = 4;
 
-/// Bytes of a word in which a variable is given its value, and of a value.
+/// Longest word in which a variable is expanded, and longest value kept, in bytes.
 const MAX_VALUE: usize = 1024;
 
 /// Marks a variable in a word.
@@ -30,7 +30,7 @@ const VARIABLE: &str = "\0$";
 /// The files that a command names, in order, and the program that named the first of them. The command is a script, or a
 /// program and its arguments, and starts in `folder`.
 pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option<&'static str>) {
-    let mut reader = Reader { folder: folder.map(str::to_owned), left: MAX_COMMANDS, ..Reader::default() };
+    let mut reader = Reader { folder: folder.map(str::to_owned), quota: MAX_COMMANDS, ..Reader::default() };
     match command {
         Value::String(script) => reader.text(script, 0),
         // A list of scripts, or the words of one command.
@@ -46,7 +46,7 @@ pub(super) fn files(command: &Value, folder: Option<&str>) -> (Vec<File>, Option
     (reader.files, reader.program)
 }
 
-/// The texts of a list.
+/// The strings in a JSON list.
 pub(super) fn words_of(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().take(MAX_WORDS).filter_map(Value::as_str).collect()
 }
@@ -57,22 +57,22 @@ struct Reader {
     files: Vec<File>,
     /// The program that named the first file.
     program: Option<&'static str>,
-    /// Files that the last command printed: a pipe may pass on a part of them.
+    /// Number of files that the last command printed; a pipe may pass on a part of them.
     piped: usize,
-    /// Text that the last command passes on.
+    /// Text that the last command prints.
     text: Option<String>,
     /// The values of variables that the script set.
     values: HashMap<String, Vec<String>>,
-    left: usize,
+    quota: usize,
 }
 
 impl Reader {
     fn text(&mut self, text: &str, depth: usize) {
-        for command in commands(text, self.left) {
-            if self.left == 0 || self.files.len() >= MAX_FILES {
+        for command in commands(text, self.quota) {
+            if self.quota == 0 || self.files.len() >= MAX_FILES {
                 return;
             }
-            self.left -= 1;
+            self.quota -= 1;
             self.command(&command, depth);
         }
     }
@@ -86,8 +86,8 @@ impl Reader {
         if self.assign(&words) {
             return;
         }
-        let words = bare(&words);
-        let Some((&first, rest)) = words.split_first() else { return self.here(command, None) };
+        let words = without_prefixes(&words);
+        let Some((&first, rest)) = words.split_first() else { return self.write_text(command, None) };
         let (before, outside) = (self.files.len(), self.folder.clone());
         let (name, rest) = with_subcommand(name_of(first), rest, &mut self.folder);
         match TABLE.program(&name) {
@@ -109,23 +109,23 @@ impl Reader {
                 };
             }
             Some(echo) if echo.files == Operands::Echo => {
-                self.here(command, Some(rest.join(" ").replace("\\n", "\n")));
+                self.write_text(command, Some(rest.join(" ").replace("\\n", "\n")));
             }
             Some(program) => self.run(program, &name, rest, command),
             None => {
                 self.filter(words, false);
-                self.here(command, None);
+                self.write_text(command, None);
             }
         }
         self.folder = outside;
         self.piped = self.piped.max(self.files.len().saturating_sub(before));
     }
 
-    /// Keeps the values of `x=a`, `$x = a` and `for x in a b`; false for any other command.
+    /// Stores the values that `x=a`, `$x = a` or `for x in a b` sets. Returns false for other commands.
     fn assign(&mut self, words: &[&str]) -> bool {
         let (name, values) = match words {
             ["for", name, "in", values @ ..] => (*name, values.to_vec()),
-            // Without its quotes a text looks like a command.
+            // The quotes are gone, so a text that is no file name may be a command.
             [name, "=", value] if looks_like_file(value) => (*name, vec![*value]),
             [word] => match word.split_once('=') {
                 Some((name, value)) => (name, vec![value]),
@@ -141,7 +141,7 @@ impl Reader {
         is_name(name)
     }
 
-    /// The words with the values of variables. A word whose variable has several values becomes several words.
+    /// Expands variables. A variable with several values turns its word into several.
     fn with_values<'a>(&self, words: &'a [String]) -> Vec<Cow<'a, str>> {
         let values = |word: &String| {
             let (before, rest) = word.split_once(VARIABLE).filter(|_| word.len() <= MAX_VALUE)?;
@@ -157,14 +157,14 @@ impl Reader {
 
     fn run(&mut self, program: &'static Program, name: &str, words: &[&str], command: &Command) {
         let read = Operation::of(program, words);
-        let (folder, part) = (self.folder.as_deref(), part_of(0, &read.asked));
+        let (folder, part) = (self.folder.as_deref(), part_of(0, &read.selectors));
         let is_searched = matches!(program.files, Operands::Search | Operands::Named)
             || (program.files == Operands::Revision && words.contains(&"--"));
         let reads = |path: &&str| FileUse { path, part, is_searched, ..FileUse::default() }.file(folder);
         let files: Vec<File> = match program.files {
             // `cat > a.rs <<EOF` writes; `cat a.rs > b.rs` reads.
             Operands::Words | Operands::Search if read.files.is_empty() && command.target.is_some() => {
-                return self.here(command, None);
+                return self.write_text(command, None);
             }
             Operands::Words | Operands::Search | Operands::Revision | Operands::Named
                 if let Some(target) = &command.target =>
@@ -194,7 +194,7 @@ impl Reader {
             Operands::Patch => {
                 let texts =
                     command.body.iter().chain(&self.text).map(String::as_str).chain(words.iter().copied());
-                // Codex takes a patch as it stands, also where a shell would put values.
+                // Codex reads a patch literally, even where a shell would expand variables.
                 texts.flat_map(|text| patch::changed(&text.replace(UNKNOWN, ""), folder)).collect()
             }
             Operands::Script => {
@@ -206,7 +206,7 @@ impl Reader {
         };
         match program.files {
             Operands::Words | Operands::Search | Operands::None if files.is_empty() => {
-                self.filter(&read.asked, is_searched);
+                self.filter(&read.selectors, is_searched);
             }
             Operands::Script => self.filter(words, false),
             _ if program.hides => {
@@ -221,22 +221,22 @@ impl Reader {
         self.extend(program.programs.first().map_or("", String::as_str), files);
     }
 
-    /// Passes on a part of what was piped.
-    fn filter(&mut self, asked: &[&str], is_searched: bool) {
+    /// Narrows the piped files to the part that a filter selects.
+    fn filter(&mut self, selectors: &[&str], is_searched: bool) {
         let first = self.first_piped();
         for file in self.files.iter_mut().skip(first) {
-            file.part = part_of(file.part, asked);
+            file.part = part_of(file.part, selectors);
             file.is_searched |= is_searched;
         }
     }
 
-    /// Position of the first file that was printed into the pipe; the number of all without one.
+    /// Index of the first file printed into the pipe; the number of files if there is none.
     fn first_piped(&self) -> usize {
         self.files.len().saturating_sub(self.piped)
     }
 
-    /// A command that only writes the text that it is given, or its own, into a file.
-    fn here(&mut self, command: &Command, own: Option<String>) {
+    /// Reads a command that writes its here-document, or `own`, to a file.
+    fn write_text(&mut self, command: &Command, own: Option<String>) {
         let body = command.body.clone().or(own);
         if let (Some(path), Some(body)) = (&command.target, &body) {
             self.extend("cat", written(path, self.folder.as_deref(), &[body], command.is_added));
@@ -253,16 +253,16 @@ impl Reader {
     }
 }
 
-/// The words of a program, by what they mean to it.
+/// The words of a program, by their meaning.
 #[derive(Default)]
 struct Operation<'a> {
     files: Vec<&'a str>,
-    /// The files of `git` that a revision, `--` or an extension tells.
+    /// Files of a `git` command, recognised by a revision, `--` or an extension.
     named: Vec<&'a str>,
     text: Option<&'a str>,
-    /// Words that say which part of the files it prints: a pattern, a script, numbers of lines.
-    asked: Vec<&'a str>,
-    /// True if it prints lines as they stand.
+    /// Words that select the part of the files it prints: a pattern, a script, line numbers.
+    selectors: Vec<&'a str>,
+    /// True if it prints lines unchanged.
     is_printed: bool,
 }
 
@@ -281,13 +281,13 @@ impl<'a> Operation<'a> {
                 of.files.extend(words.next().into_iter().flat_map(|list| list.split(',')));
             } else if is_in(&program.instead) {
                 skip = skip.saturating_sub(1);
-                of.asked.extend(words.next());
+                of.selectors.extend(words.next());
             } else if is_in(&program.texts) {
                 of.text = words.next();
             } else if is_in(&program.values) {
-                of.asked.extend(words.next().filter(|word| word.starts_with(is_of_number)));
+                of.selectors.extend(words.next().filter(|word| word.starts_with(is_of_number)));
             } else if is_option(word) && !is_behind {
-                of.asked.extend(Some(word).filter(|word| word.ends_with(is_of_number)));
+                of.selectors.extend(Some(word).filter(|word| word.ends_with(is_of_number)));
             } else {
                 let of_revision = word.split_once(':').map(|(_, path)| path).filter(|path| is_path(path));
                 match program.files {
@@ -298,17 +298,17 @@ impl<'a> Operation<'a> {
                 }
                 if skip > 0 || is_slice(word) {
                     skip = skip.saturating_sub(1);
-                    of.asked.push(word);
+                    of.selectors.push(word);
                 } else {
                     of.files.push(word);
                 }
             }
         }
         of.files.retain(|word| is_path(word));
-        if of.asked.is_empty() {
-            of.asked.extend(program.part.as_deref());
+        if of.selectors.is_empty() {
+            of.selectors.extend(program.part.as_deref());
         }
-        // A search in one file prints its lines as they stand.
+        // A search in files, not folders, prints their lines unchanged.
         let is_in_files =
             program.files == Operands::Search && of.files.iter().all(|file| looks_like_file(file));
         of.is_printed = prints || is_in_files;
@@ -316,7 +316,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// PowerShell's `[9..39]` behind `(Get-Content a.rs)`, also with a method behind it. `[id].tsx` is a file.
+/// Returns `true` for PowerShell's `[9..39]` after `(Get-Content a.rs)`. `[id].tsx` is a file.
 fn is_slice(word: &str) -> bool {
     let inside = word.strip_prefix('[');
     inside.is_some_and(|inside| {
@@ -328,8 +328,8 @@ fn is_of_number(character: char) -> bool {
     character == '+' || character.is_ascii_digit()
 }
 
-/// The command behind `sudo`, `timeout 10`, `A=b`, `$x =` and their like.
-fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
+/// Strips `sudo`, `timeout 10`, `A=b`, `$x =` and the like from a command.
+fn without_prefixes<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
     loop {
         let Some((&first, rest)) = words.split_first() else { return words };
         let is_assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
@@ -349,7 +349,7 @@ fn bare<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
     }
 }
 
-/// `git -C app show` as `git-show`, in `app`; other programs as they are.
+/// Turns `git -C app show` into `git-show` in `app`. Leaves other programs unchanged.
 fn with_subcommand<'a, 'b>(
     name: String,
     words: &'b [&'a str],
@@ -369,7 +369,7 @@ fn with_subcommand<'a, 'b>(
     (format!("git-{sub}"), words.get(at + 1..).unwrap_or_default())
 }
 
-/// `/usr/bin/Cat.exe` as `cat`.
+/// Turns `/usr/bin/Cat.exe` into `cat`.
 fn name_of(program: &str) -> String {
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
     name.strip_suffix(".exe").map_or_else(|| name.clone(), str::to_owned)
@@ -379,7 +379,7 @@ fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with(['-', '+'])
 }
 
-/// Returns `true` if `word` is the option, or a bundle of letters with it: `-rn`.
+/// Returns `true` if `word` is the option, or a bundle such as `-rn` that contains it.
 fn is_needed(word: &str, option: &str) -> bool {
     let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-') && option.len() == 1);
     word.eq_ignore_ascii_case(option)

@@ -8,7 +8,7 @@ use super::lines::{self, Line};
 use super::paths::Path;
 use crate::text::utf16;
 
-/// Files looked at in one call.
+/// Most files read of one call.
 pub(super) const MAX_FILES: usize = 64;
 
 /// The target of one call.
@@ -36,9 +36,9 @@ pub struct State {
 pub struct File {
     /// The path of the file.
     pub path: Path,
-    /// Hash of the words that name lines of it to read; 0 for the whole file.
+    /// Hash of the words that select lines of it; 0 for the whole file.
     pub part: u64,
-    /// True if the call shows what a search finds in it.
+    /// True if the call only searches it.
     pub is_searched: bool,
     /// The change that the call makes to it; `None` if it only reads.
     pub change: Option<Change>,
@@ -56,19 +56,19 @@ pub struct Change {
 }
 
 impl Change {
-    /// The change that replaces these texts with those.
+    /// The change that replaces `old` with `new`.
     pub(super) fn of(old: &[&str], new: &[&str]) -> Self {
         let lines = |texts: &[&str]| lines::of_texts(texts.iter().map(|text| utf16(text)));
         Self { is_whole: old.is_empty() && !new.is_empty(), old: lines(old), new: lines(new) }
     }
 
-    /// Returns `true` if no line is known that it replaces or writes.
+    /// Returns `true` if it has neither replaced nor written lines.
     pub fn is_empty(&self) -> bool {
         self.old.is_empty() && self.new.is_empty()
     }
 }
 
-/// The use of a file: its path and texts, as the call or patch has them.
+/// A file as a call or a patch names it, with its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileUse<'a> {
     pub(super) path: &'a str,
@@ -77,11 +77,11 @@ pub(super) struct FileUse<'a> {
     pub(super) is_searched: bool,
     /// True if the call writes to the file or moves it.
     pub(super) is_changed: bool,
-    /// True if what it writes stands beside what the file held.
+    /// True if it adds to the file's content.
     pub(super) is_added: bool,
     /// The texts it expects to find.
     pub(super) old: Vec<&'a str>,
-    /// The texts it leaves.
+    /// The texts it writes.
     pub(super) new: Vec<&'a str>,
 }
 
@@ -97,7 +97,7 @@ impl FileUse<'_> {
     }
 }
 
-/// The part of a file that these words name within `part` of it.
+/// Hash of the part that `words` select within `part`.
 pub(super) fn part_of(part: u64, words: impl IntoIterator<Item: AsRef<str>>) -> u64 {
     words.into_iter().fold(part, |part, word| xxh3_64_with_seed(word.as_ref().as_bytes(), part))
 }

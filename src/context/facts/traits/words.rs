@@ -1,10 +1,10 @@
 //! Splits a shell script into simple commands: words without their quotes, the file that output goes to, and the text of a
 //! here-document.
 
-/// Stands in a word before a variable or a substitution, for which the shell puts its value.
+/// Marks a variable or a substitution in a word, which the shell would expand.
 pub(super) const UNKNOWN: char = '\0';
 
-/// Substitutions inside substitutions that are read.
+/// Deepest nesting of substitutions.
 const MAX_DEPTH: usize = 8;
 
 /// A simple command.
@@ -14,7 +14,7 @@ pub(super) struct Command {
     pub(super) words: Vec<String>,
     /// The file that its output goes to.
     pub(super) target: Option<String>,
-    /// True if it is added to what the file holds.
+    /// True if the output is appended to the file.
     pub(super) is_added: bool,
     /// Text of its here-document or here-string.
     pub(super) body: Option<String>,
@@ -42,30 +42,30 @@ struct Splitter<'a> {
     rest: &'a str,
     done: Vec<Command>,
     command: Command,
-    /// Ends of the here-documents that open after this line.
+    /// Here-documents whose text begins after this line.
     delimiters: Vec<Delimiter>,
-    /// Substitutions around this script.
+    /// Number of substitutions around this script.
     depth: usize,
 }
 
 /// The end of a here-document.
 struct Delimiter {
-    /// The number of its command.
+    /// Index of its command.
     command: usize,
     word: String,
-    /// True if tabs before lines are left out.
+    /// True if leading tabs are stripped.
     has_tabs: bool,
-    /// True if the shell puts values for variables and substitutions into the text.
+    /// True if the shell expands variables and substitutions in the text.
     is_expanded: bool,
 }
 
-/// Characters between words. Parentheses are as good as spaces: what they hold is read like the rest.
+/// Characters between words. Parentheses count as blanks: their content is read like the rest.
 const BLANKS: [char; 5] = [' ', '\t', '\r', '(', ')'];
 
 impl<'a> Splitter<'a> {
-    /// Reads on; false at the end.
+    /// Reads one token. Returns false at the end.
     fn step(&mut self) -> bool {
-        // A break behind a backslash or a backtick ends no line.
+        // A backslash or a backtick before a line break continues the line.
         let is_continued = ["\\\n", "`\n"].iter().any(|joint| self.rest.starts_with(joint));
         let is_here_text = ["@'", "@\""].iter().any(|start| self.rest.starts_with(start));
         match self.rest.chars().next() {
@@ -96,7 +96,7 @@ impl<'a> Splitter<'a> {
         true
     }
 
-    /// The next word on this line, without its quotes; empty if there is none.
+    /// Reads the next word on this line, without its quotes; empty if there is none.
     fn word(&mut self) -> String {
         let mut word = String::new();
         while let Some(character) = self.rest.chars().next() {
@@ -156,7 +156,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// PowerShell's `@'`, whose text ends before `'@` at the beginning of a line.
+    /// Reads PowerShell's here-string: from `@'` to `'@` at the beginning of a line.
     fn here_text(&mut self) {
         let end: String = self.rest.chars().skip(1).take(1).chain(['@']).collect();
         self.line();
@@ -169,7 +169,7 @@ impl<'a> Splitter<'a> {
         self.command.body = Some(text);
     }
 
-    /// `$(…)` stays a part of its word. `$(cat <<EOF …)` is the text of its here-document.
+    /// Reads `$(…)` as a part of its word, and `$(cat <<EOF …)` as the text of its here-document.
     fn substitution(&mut self, word: &mut String) {
         let whole = self.rest;
         self.skip('$');
@@ -194,7 +194,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// `>`: the file that output goes to, unless it is a descriptor or the place of errors.
+    /// Reads `>` and its file, unless it redirects errors or to a descriptor.
     fn output(&mut self, is_aside: bool) {
         let is_added = self.rest.starts_with(">>");
         let behind = self.rest.trim_start_matches('>');
@@ -220,7 +220,7 @@ impl<'a> Splitter<'a> {
             word if word.is_empty() => {}
             word if is_string => self.command.body = Some(word),
             word => {
-                // A delimiter in quotes stands without them in `word`.
+                // `word` has no quotes, so it differs from a quoted delimiter.
                 let is_expanded = written.strip_suffix(self.rest) == Some(&word);
                 self.delimiters.push(Delimiter { command: self.done.len(), word, has_tabs, is_expanded });
             }
@@ -257,14 +257,14 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// The rest of the line, without its break, which is passed by.
+    /// Reads the rest of the line and skips its break.
     fn line(&mut self) -> &'a str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
         line
     }
 
-    /// Passes by the next character if it is this one.
+    /// Skips the next character if it is `character`.
     fn skip(&mut self, character: char) -> bool {
         let rest = self.rest.strip_prefix(character);
         self.rest = rest.unwrap_or(self.rest);

@@ -1,11 +1,11 @@
-//! Links each tool result to the call that it answers, and finds what stands between the two.
+//! Links each tool result to its call, and finds the messages between the two.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::{Assistant, Body, Message};
 
-/// Newest answers among which a result finds its call: a tool that runs in the background answers late.
+/// Number of newest answers searched for a result's call: a background tool answers late.
 const REACH: usize = 8;
 
 /// The link of a message to its neighbours.
@@ -55,7 +55,7 @@ impl Links {
         self.links.get(index).copied().unwrap_or_else(|| GroupLink::own(index))
     }
 
-    /// Links the messages again that a change from `at` on may link otherwise, and all behind them.
+    /// Links again all messages whose links a change from `at` on can affect.
     pub(super) fn relink(&mut self, messages: &[Arc<Message>], at: usize) {
         let first = answers_before(messages, at).last().unwrap_or(0);
         // A result from `first` on can only answer a call from `from` on.
@@ -89,15 +89,15 @@ impl Links {
         }
     }
 
-    /// Notes the result at `index` as the newest of its group, and what stands between it and the one before as strangers.
-    /// Returns `true` if there is any between it and its call.
+    /// Makes the result at `index` the newest of its group, and the messages since the one before it strangers.
+    /// Returns `true` if a stranger is between it and its call.
     fn note_strangers(&mut self, messages: &[Arc<Message>], opener: usize, index: usize) -> bool {
         let before = self.at(opener).newest;
         let mut is_parted = self.at(before).is_parted && before > opener;
         for (between, message) in messages.iter().enumerate().take(index).skip(before + 1) {
             let is_seen = match self.at(between).link {
                 Link::Own => message.speaks(),
-                // A result of an earlier group stands where it is.
+                // A result of an earlier group does not move.
                 Link::ResultOf(other) => other > opener,
                 Link::Orphan => false,
             };
@@ -134,7 +134,7 @@ impl<'a> OpenCalls<'a> {
         Self { opener, is_sent, positions: ids.map(|(position, id)| (&**id, Some(position))).collect() }
     }
 
-    /// `None` without a sent call of this id. Else the opener, and the position of the call unless a result took it.
+    /// The opener of the call `id`, and its position unless a result took it; `None` if no such call is sent.
     fn take(&mut self, id: &str) -> Option<(usize, Option<usize>)> {
         let position = self.positions.get_mut(id).filter(|_| self.is_sent)?;
         Some((self.opener, position.take()))

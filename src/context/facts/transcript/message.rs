@@ -7,11 +7,11 @@ use crate::context::facts::traits::Traits;
 /// The facts of one message. Equal content has equal facts, so they may be shared and cached.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Who speaks, with what only that role has.
+    /// The role, with the facts only it has.
     pub body: Body,
     /// False where pi leaves it out: stop reasons `error` and `aborted`, and what is excluded from the context.
     pub is_sent: bool,
-    /// True if the host asked that nothing is done to it.
+    /// True if the host forbids every edit of it.
     pub is_protected: bool,
     /// Tokens of the unedited message: 0 where pi does not send it.
     pub tokens: usize,
@@ -19,9 +19,9 @@ pub struct Message {
     pub timestamp_ms: Option<f64>,
     /// 128-bit hash of everything that was read of it.
     pub fingerprint: u128,
-    /// The same without what the provider reported: that may come in later.
+    /// The same without the reported usage, which may come in later.
     pub identity: u128,
-    /// The hashes of what it is about.
+    /// Its names, lines and targets.
     pub traits: Traits,
     /// The possible cuts of its long texts; empty where they may not be cut.
     pub cuts: CutTable,
@@ -34,7 +34,7 @@ pub struct Message {
 pub struct Images {
     /// Characters of each in the request.
     pub lens: Box<[u32]>,
-    /// Tokens saved where a marker takes the place of one.
+    /// Tokens saved by a marker in place of one.
     pub tokens_saved: u32,
 }
 
@@ -44,15 +44,15 @@ pub struct Images {
 pub enum Body {
     /// pi 0.86 and later: the prompt and the tools, inside the array.
     System,
-    /// A message of the user's.
+    /// A user message.
     User,
-    /// An answer of the model's.
+    /// The model's answer.
     Assistant(Assistant),
     /// A tool's result.
     ToolResult(ToolResult),
-    /// A `compactionSummary` or `branchSummary`: what is left of earlier messages.
+    /// A `compactionSummary` or `branchSummary` of earlier messages.
     Summary,
-    /// pi's `custom` and `bashExecution`: sent as the user's words.
+    /// pi's `custom` and `bashExecution`: sent as user messages.
     Custom,
     /// Any other role; a host turns it into user-side text or leaves it out.
     Other,
@@ -65,20 +65,20 @@ pub struct Assistant {
     pub source: Source,
     /// The provider's report of the call it answers.
     pub usage: Usage,
-    /// Ids of its tool calls, in order. Each id is that of one call: a second one is not sent.
+    /// Ids of its tool calls, in order, each once: a second call with an id is not sent.
     pub call_ids: Vec<Box<str>>,
-    /// Tokens of the calls that are not sent because an earlier one in this message has their id; `None` without one.
+    /// Tokens of the calls that repeat an id of this message and are not sent; `None` without one.
     pub repeated_calls: Option<usize>,
     /// Its thinking blocks, where it has any.
     pub thinking: Option<Thinking>,
-    /// True if something a provider accepts would be left without the thinking.
+    /// True if a provider accepts it without its thinking.
     pub has_other_content: bool,
     /// True if one of its texts carries the id the provider gave it.
     pub has_text_id: bool,
 }
 
-/// A provider's report of one call: the tokens of its prompt, and the dollars for them where the host priced them. A field is
-/// `None` where nothing usable was said.
+/// A provider's report of one call: the tokens of its prompt, and the dollars for them where the host priced them. A field
+/// without a usable value is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Prompt tokens that were neither read from the cache nor written to it.
@@ -104,7 +104,7 @@ pub struct Usage {
 pub struct Refusal {
     /// Tokens of the prompt.
     pub prompt: Option<f64>,
-    /// Tokens of prompt and answer together that the endpoint takes.
+    /// Most tokens that the endpoint takes for prompt and answer together.
     pub limit: Option<f64>,
     /// Tokens that the request reserved for the answer.
     pub output: Option<f64>,
@@ -113,13 +113,13 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Tokens of the refused prompt, which was estimated: as named, or at least what the limit leaves for it.
+    /// Tokens of the refused prompt: as named, or the room under the limit if `estimated` is below it.
     pub fn tokens(&self, estimated: f64) -> Option<f64> {
         let most = self.limit.map(|limit| limit - self.output.unwrap_or(0.0));
         self.prompt.or(most.filter(|most| *most > estimated))
     }
 
-    /// The limit, for a refused prompt of so many tokens.
+    /// The limit: as named, or `prompt` less the excess.
     pub fn limit_for(&self, prompt: f64) -> Option<f64> {
         self.limit.or(self.excess.map(|excess| prompt - excess))
     }
@@ -213,13 +213,13 @@ impl Message {
         self.assistant().filter(|_| self.is_sent)
     }
 
-    /// Tokens of the message as it came, with the calls that are not sent.
+    /// Tokens of the unedited message, with its repeated calls.
     pub fn whole_tokens(&self) -> usize {
         self.tokens + self.sent_assistant().and_then(|assistant| assistant.repeated_calls).unwrap_or(0)
     }
 
-    /// Returns `true` if a provider that sees it takes the calls before it for closed. pi closes them at an answer that it
-    /// leaves out, too. System messages stand apart, and other roles may never be sent.
+    /// Returns `true` if it closes the calls before it. An answer that pi leaves out closes them, too. System messages do
+    /// not, and other roles may never be sent.
     pub fn speaks(&self) -> bool {
         match self.body {
             Body::User | Body::Assistant(_) | Body::Summary => true,
@@ -228,7 +228,7 @@ impl Message {
         }
     }
 
-    /// Keeps every layer away from it.
+    /// Protects it from every layer.
     pub fn protect(&mut self) {
         self.is_protected = true;
         self.cuts = CutTable::default();
@@ -238,13 +238,13 @@ impl Message {
         }
     }
 
-    /// Returns `true` if `other` is the same message or has equal content. A usage report may have come in since.
+    /// Returns `true` if `other` has equal content; it may have gained a usage report.
     pub fn is_same(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint
             || (self.identity == other.identity && self.reported_tokens().is_none())
     }
 
-    /// Tokens of the prompt it answered, as the provider counted them.
+    /// Tokens of the prompt it answered, as the provider reported them.
     pub fn reported_tokens(&self) -> Option<f64> {
         self.assistant()?.usage.prompt_tokens()
     }

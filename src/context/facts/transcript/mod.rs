@@ -54,8 +54,8 @@ impl Transcript {
         Self { messages, links }
     }
 
-    /// Puts `rest` behind the first `kept` messages, as if it had been made of the result: what a conversation adds costs no more
-    /// because it is long.
+    /// Replaces the messages after the first `kept` with `rest`. The cost depends on `rest`, not on the length of the
+    /// conversation.
     pub fn go_on(&mut self, kept: usize, rest: Vec<Arc<Message>>) {
         self.messages.truncate(kept);
         self.messages.extend(rest);
@@ -77,7 +77,7 @@ impl Transcript {
         self.links.at(index).link
     }
 
-    /// The position of a tool result's call among the calls of the assistant message that it answers.
+    /// A tool result's position among the calls of its assistant message.
     pub fn call_position(&self, index: usize) -> usize {
         self.links.at(index).call
     }
@@ -95,7 +95,7 @@ impl Transcript {
         (start..=self.links.at(start).newest).filter(move |&index| self.group_start(index) == start)
     }
 
-    /// Messages that a provider would see between a call and its results, each with the message that it is sent behind.
+    /// Moves of the messages that a provider would see between a call and its results.
     pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
         let strangers = self.links.strangers.iter();
         strangers.map(|(&index, &opener)| Move { index, opener, after: self.links.at(opener).newest })
@@ -124,7 +124,7 @@ impl Transcript {
         order
     }
 
-    /// The position behind the group of the message at `index`.
+    /// The index after the group of the message at `index`.
     pub fn group_end(&self, index: usize) -> usize {
         self.links.at(self.group_start(index)).newest + 1
     }
@@ -135,7 +135,7 @@ impl Transcript {
     }
 }
 
-/// A message that is sent behind the results of a call, because it stands between the two.
+/// The move of a message from between a call and its results to behind them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// Index of the message.
