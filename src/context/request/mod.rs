@@ -1,8 +1,8 @@
-//! The request: the form in which each message is sent. Each module knows only those above it:
+//! The request: the form in which each message is sent. Each module imports only those above it:
 //!
 //! - [`plan`]: the edit plan, at most one edit per message
 //! - [`account`]: the form in which each message is sent, and their total size
-//! - [`layers`]: says what may be edited, one pure function per layer
+//! - [`layers`]: finds and makes the edits that each layer allows
 //! - [`validity`]: checks the providers' rules and repairs a list
 
 pub mod account;

@@ -1,7 +1,7 @@
-//! The answer of the core: at most one edit per message, and what it saves.
+//! The edit plan: at most one edit per message, and the tokens it saves.
 //!
 //! The boundary applies it to the host's own objects. An edit can shorten tool-result text, remove thinking, drop a
-//! message or, when nothing else fits, cut a text. A move takes a message out of the way between a call and its results.
+//! message or, when nothing else fits, cut a text. A move puts a message from between a call and its results behind them.
 //! Nothing else is added, moved or rewritten.
 
 use std::ops::Range;
@@ -17,17 +17,17 @@ use crate::tokens::estimate::Size;
 pub enum Action {
     /// Its tool-result text is replaced by the shortened one.
     Summarize,
-    /// Of its tool-result text only some lines stay.
+    /// Its tool-result text is cut to some lines.
     KeepLines(Arc<KeptLines>),
     /// Its thinking blocks are removed whole.
     StripThinking,
-    /// Nothing but the images that [`Edit::images_out`] counts is left out.
+    /// Only the images that [`Edit::images_out`] counts are left out.
     OmitImages,
-    /// Tool calls of it are left out whose id an earlier one of it has. Every other edit of such a message does that, too.
+    /// Tool calls that repeat the id of an earlier one in it are left out. Every other edit of such a message does that, too.
     DropCalls,
     /// It is left out of the request.
     Drop,
-    /// Its text blocks are cut, each as said; a block not named stays whole.
+    /// These text blocks are cut; the others stay whole.
     Truncate(Vec<Cut>),
     /// It is sent behind the message at this index.
     MoveAfter(usize),
@@ -38,18 +38,18 @@ pub enum Action {
 pub struct KeptLines {
     /// Ranges of lines, in order, none touching the next.
     pub rows: Box<[Range<u32>]>,
-    /// Of each range, why it stays.
+    /// The reason to keep each range.
     pub keeps: Box<[Keep]>,
-    /// cl100k tokens of the whole message then.
+    /// cl100k tokens of the message with only these lines.
     pub tokens: u32,
 }
 
-/// One decision about one message, or about messages side by side that are dropped by one rule.
+/// The edit of one message, or the drop of a run of messages by one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// Position of the message in the transcript.
     pub index: usize,
-    /// Messages from there on that it drops; 1 for every other change.
+    /// Number of messages that it drops; 1 for every other change.
     pub count: usize,
     /// The layer that asked for it.
     pub layer: Layer,
@@ -64,7 +64,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The edit that moves a message out of the way between a call and its results.
+    /// The edit that moves a message behind the results of a call.
     pub fn of_move(step: Move) -> Self {
         Self {
             index: step.index,
@@ -77,13 +77,13 @@ impl Edit {
         }
     }
 
-    /// The position behind it.
+    /// The index after it.
     pub fn end(&self) -> usize {
         self.index + self.count
     }
 
-    /// Takes `next` in, if both drop messages side by side by one rule; whether it did.
-    pub(super) fn takes_in(&mut self, next: &Self) -> bool {
+    /// Merges `next`, if both drop adjacent messages by one rule. Returns `true` if it did.
+    pub(super) fn merges(&mut self, next: &Self) -> bool {
         let is_drop = self.action == Action::Drop && next.action == Action::Drop;
         let is_one =
             is_drop && next.index == self.end() && (next.layer, next.reason) == (self.layer, self.reason);
@@ -100,17 +100,17 @@ impl Edit {
 pub struct Plan {
     /// Messages that are sent behind the results of a call, by index.
     pub moves: Vec<Move>,
-    /// The edits, by index; at most one per message. Of a long conversation most is dropped, so what is dropped side by side by
-    /// one rule is one.
+    /// The edits, by index; at most one per message. A long conversation drops most messages, so a run dropped by one rule
+    /// is one edit.
     pub edits: Vec<Edit>,
-    /// The size of the transcript as it came.
+    /// The size of the unedited transcript.
     pub before: Size,
     /// The size of what will be sent.
     pub after: Size,
 }
 
 impl Plan {
-    /// The moves of messages that this plan sends, out of the way of calls that it sends.
+    /// The moves of messages that this plan sends, past calls that it sends.
     pub fn moves_in(&self, transcript: &Transcript) -> Vec<Move> {
         transcript.moves().filter(|step| !self.drops(step.index) && !self.drops(step.opener)).collect()
     }

@@ -1,4 +1,4 @@
-//! Changes to an account: edits, which go on to later forms, and trials, which are taken back.
+//! Changes to an account: edits, which only shorten, and trials, whose edits can be undone.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct Trial {
     pub(super) oldest_touched: Option<usize>,
 }
 
-/// A place in a trial that can be gone back to.
+/// A savepoint of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     edits: usize,
@@ -25,14 +25,14 @@ pub struct Mark {
 }
 
 impl Account {
-    /// Brings a message into a later form; what is in that form or a later one stays as it is.
+    /// Sets a message's form, if that takes more of it away.
     pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
         if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
             self.change(index, |row| row.sent = Sent { form, layer, reason, ..row.sent.clone() });
         }
     }
 
-    /// Leaves of a tool result only these lines, if that is less than is sent of it now.
+    /// Cuts a tool result to these lines, if that takes more of it away.
     pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
         let form = Form::Lines(kept.tokens);
         if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
@@ -41,7 +41,7 @@ impl Account {
         }
     }
 
-    /// Leaves the first `count` images of a message out, by a marker each.
+    /// Replaces the first `count` images of a message with markers.
     pub fn omit_images(&mut self, index: usize, count: u32, layer: Layer, reason: Reason) {
         if self.rows.get(index).is_some_and(|row| row.sent.images_out < count) {
             self.change(index, |Row { sent, .. }| {
@@ -53,21 +53,21 @@ impl Account {
         }
     }
 
-    /// Brings a whole group out of the request.
+    /// Drops a whole group.
     pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
         for index in self.group(start).collect::<Vec<_>>() {
             self.set(index, Form::Gone, layer, reason);
         }
     }
 
-    /// Lets the window pass a group by, or takes that back.
+    /// Hides a group behind the sliding window, or shows it again.
     pub fn slide_group(&mut self, start: usize, is_slid: bool) {
         for index in self.group(start).collect::<Vec<_>>() {
             self.change(index, |row| row.is_slid = is_slid);
         }
     }
 
-    /// Sends each message as `before` sends the one that it is paired with, which is the same one.
+    /// Copies from `before` the form of each message. `pairs` are its positions here and there.
     pub fn send_as(&mut self, before: &Self, pairs: &[(usize, usize)]) {
         for &(index, was) in pairs {
             if let Some(was) = before.rows.get(was) {
@@ -81,18 +81,18 @@ impl Account {
         self.change(index, |row| (row.sent.form, row.sent.images_out) = (Form::Whole, 0));
     }
 
-    /// From here on edits can be taken back by [`Self::end_trial`].
+    /// Begins a trial: [`Self::end_trial`] undoes its edits.
     pub fn begin_trial(&mut self) {
         self.trial = Some(Trial { edits: Vec::new(), oldest_touched: self.oldest_touched });
     }
 
-    /// The size of what is sent from the first message on that was edited since the trial began.
+    /// The size of what is sent from the first edit of the trial on.
     pub fn rewritten(&self) -> Size {
         let first = self.trial.iter().flat_map(|trial| &trial.edits).map(|(index, _)| *index).min();
         first.map_or_else(Size::default, |first| self.size_since(first))
     }
 
-    /// Takes back every edit since the trial began.
+    /// Undoes the trial.
     pub fn end_trial(&mut self) {
         if let Some(trial) = self.trial.take() {
             self.take_back(trial.edits);
@@ -100,13 +100,13 @@ impl Account {
         }
     }
 
-    /// Marks what was tried so far.
+    /// Makes a savepoint of the trial.
     pub fn mark(&self) -> Mark {
         let edits = self.trial.as_ref().map_or(0, |trial| trial.edits.len());
         Mark { edits, oldest_touched: self.oldest_touched, changed: self.changed }
     }
 
-    /// Takes back every edit of the trial since it was marked.
+    /// Undoes every edit of the trial since the savepoint.
     pub fn go_back(&mut self, Mark { edits, oldest_touched, changed }: Mark) {
         let Some(mut trial) = self.trial.take() else { return };
         self.take_back(trial.edits.split_off(edits.min(trial.edits.len())));
@@ -120,17 +120,17 @@ impl Account {
         }
     }
 
-    /// Makes every edit since the trial began one for good.
+    /// Commits the trial.
     pub fn keep_trial(&mut self) {
         self.trial = None;
     }
 
-    /// The first message whose form changed since this was last asked, trials included.
+    /// The first message whose form changed since the last call of this, in a trial or not.
     pub fn take_changed(&mut self) -> Option<usize> {
         self.changed.take()
     }
 
-    /// Changes a row, and with it the sums and what is known of changes.
+    /// Changes a row, and updates the sums and the records of changes.
     pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut Row)) {
         let Some(row) = self.rows.get_mut(index) else { return };
         if let Some(trial) = &mut self.trial {

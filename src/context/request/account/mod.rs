@@ -1,7 +1,6 @@
-//! The one account of what is sent: every message with the form it goes out in, and the sum of their tokens.
-//!
-//! Both schedules and the guard decide on it, each layer reads it and edits it, and the plan is read off it. It grows with
-//! the transcript and holds no text.
+//! The account of what is sent: the form of every message, and the sum of their tokens.
+//! Both schedules and the guard decide on it, each layer reads and edits it, and the plan is made from it. It grows with the
+//! transcript and holds no text.
 
 mod edits;
 mod row;
@@ -15,7 +14,7 @@ use crate::context::facts::transcript::{Body, Link, Message, Transcript};
 use crate::context::request::plan::{Edit, Layer, Plan, Reason};
 use crate::tokens::estimate::Size;
 
-/// All messages of a transcript so far, and what is sent of them.
+/// The messages of a transcript so far, and the form in which each is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     rows: Vec<Row>,
@@ -32,20 +31,20 @@ pub struct Account {
     first_turn: Option<usize>,
     first_user: Option<usize>,
     last_user: Option<usize>,
-    /// User messages before a protected message. Dropped, they would leave two answers side by side.
+    /// The last user message before each protected message. Without it two answers would be side by side.
     asked: BTreeSet<usize>,
     /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
     trial: Option<Trial>,
-    /// The same since the last `take_oldest_touched`. The end of a trial resets it.
+    /// The oldest message changed since the last `take_oldest_touched`. The end of a trial resets it.
     oldest_touched: Option<usize>,
-    /// The edits of the last plan, and the first row that changed since: of a long conversation few do.
+    /// The edits of the last plan, and the first row that changed since: few do in a long conversation.
     planned: Vec<Edit>,
     unplanned: usize,
 }
 
 impl Account {
-    /// The account of a whole transcript, nothing edited but what no provider takes.
+    /// The account of a whole transcript, unedited but for orphan results.
     pub fn of(transcript: &Transcript) -> Self {
         let mut account = Self::default();
         for index in 0..transcript.messages().len() {
@@ -54,7 +53,7 @@ impl Account {
         account
     }
 
-    /// Takes in the message at `index`, the next one of `transcript`. A tool result that answers no call is left out.
+    /// Adds the message at `index`, the next one of `transcript`. An orphan result is dropped.
     pub fn enter(&mut self, transcript: &Transcript, index: usize) {
         let Some(message) = transcript.messages().get(index) else { return };
         let group = transcript.group_start(index);
@@ -66,7 +65,7 @@ impl Account {
             }
             Some(opener) => {
                 opener.newest_in_group = index;
-                // A late result goes with the call that went before it came.
+                // A late result is dropped if its call was.
                 let Sent { form, layer, reason, .. } = opener.sent;
                 (if form == Form::Gone { Sent::of(form, layer, reason) } else { whole }, opener.is_slid)
             }
@@ -113,7 +112,7 @@ impl Account {
         }
     }
 
-    /// Takes the facts of these messages anew: their content is the same, but reports came in.
+    /// Replaces the facts of these messages: the content is the same, but reports came in.
     pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
         for &index in indices {
             if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
@@ -142,7 +141,7 @@ impl Account {
         self.rows.get(index).map(|row| &*row.message)
     }
 
-    /// The form in which the message at `index` is sent; a message that is not there is not sent.
+    /// The form in which the message at `index` is sent; `Gone` without one.
     pub fn form(&self, index: usize) -> Form {
         self.rows.get(index).map_or(Form::Gone, Row::form)
     }
@@ -162,7 +161,7 @@ impl Account {
         self.live.iter().copied()
     }
 
-    /// Those of them before `end`.
+    /// The same before `end`.
     pub fn live_before(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.live.range(..end).copied()
     }
@@ -187,7 +186,7 @@ impl Account {
         &self.thinkers
     }
 
-    /// The opening of the conversation: the first of what a provider sees as turns, unless that is a reply.
+    /// The opening of the conversation: the first turn that a provider sees, unless that is a reply.
     pub fn opening(&self) -> Option<usize> {
         self.first_turn.filter(|&index| self.message(index).is_some_and(|turn| turn.assistant().is_none()))
     }
@@ -197,8 +196,8 @@ impl Account {
         self.last_user
     }
 
-    /// True for what no layer drops, however old it is: what the host protects, system messages, the opening, the first and the last user
-    /// message and the summaries before the first.
+    /// Returns `true` for messages that no layer drops: protected ones, system messages, the opening, the first and the last
+    /// user message, and summaries before the first.
     pub fn is_protected(&self, index: usize) -> bool {
         let Some(message) = self.message(index).filter(|message| !message.is_system()) else { return true };
         let is_summary = matches!(message.body, Body::Summary);
@@ -208,15 +207,15 @@ impl Account {
             || self.asked.contains(&index)
     }
 
-    /// Returns `true` if the message at `index` was read back in the open turn: it is there because the model asked for it.
+    /// Returns `true` if the model recalled the message at `index` in the open turn.
     pub fn is_recalled_now(&self, index: usize) -> bool {
         let is_open = self.last_user.is_none_or(|last| index > last);
         let result = self.message(index).filter(|_| is_open).and_then(|message| message.tool_result());
         result.is_some_and(|result| result.is_recalled)
     }
 
-    /// The index at which the last group opens: the newest message that is sent and no system one, with its call. Results that no
-    /// answer followed are newest, also where a reminder stands behind them.
+    /// The index at which the last group opens: that of the newest sent message but system ones. Results without an answer
+    /// after them count as newest, even if a reminder follows them.
     pub fn last_group(&self) -> usize {
         let newest = self.newest_group();
         let mut sent = self.newest_first().filter(|(_, row)| row.message.is_sent);
@@ -225,7 +224,7 @@ impl Account {
         unseen.map_or(newest, |(index, _)| newest.min(index))
     }
 
-    /// The index at which the group of the newest message opens, whatever stands before it.
+    /// The index at which the group of the newest message opens.
     pub fn newest_group(&self) -> usize {
         let newest = self.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
         newest.map_or(0, |(_, row)| row.group)
@@ -238,8 +237,8 @@ impl Account {
         (opener..=newest).filter(move |&index| self.rows.get(index).is_some_and(|row| row.group == opener))
     }
 
-    /// Edited messages that a request on these messages may not go without: all from the last group on, the step under way, the
-    /// newest tool results with their calls, and what no layer drops.
+    /// Edited messages that the next request needs whole: all from the last group on, the current step, the newest tool
+    /// results with their calls, and messages that no layer drops.
     pub fn needed_whole(&self, newest_results: usize, step: Option<usize>) -> Vec<usize> {
         let results =
             self.results.get(self.results.len().saturating_sub(newest_results)..).unwrap_or_default();
@@ -255,7 +254,7 @@ impl Account {
         }
         let protected = [self.opening(), self.first_user, self.last_user].into_iter().flatten();
         needed.extend(protected.chain(self.asked.iter().copied()).filter(|&index| gone(index)));
-        // Of a group that comes back, all comes back.
+        // A group comes back as a whole.
         let groups: Vec<usize> = needed.iter().copied().filter(|&index| gone(index)).collect();
         needed.extend(groups.into_iter().flat_map(|index| self.group(index).collect::<Vec<_>>()));
         needed.retain(is_edited);
@@ -264,7 +263,7 @@ impl Account {
         needed
     }
 
-    /// The position behind the group of the message at `index`.
+    /// The index after the group of the message at `index`.
     pub fn group_end(&self, index: usize) -> usize {
         let opens = self.rows.get(index).and_then(|row| self.rows.get(row.group));
         opens.map_or(index, |row| row.newest_in_group) + 1
@@ -282,13 +281,13 @@ impl Account {
         after.fold(Size::default(), |size, row| size.plus(row.size()))
     }
 
-    /// The size of what is sent if the window takes a group back that it passed by.
+    /// The size of what is sent if the window shows a hidden group again.
     pub fn sent_with(&self, start: usize) -> Size {
         let members = self.group(start).filter_map(|index| self.rows.get(index));
         members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.sent.form)))
     }
 
-    /// The oldest message that was brought into another form since this was last asked, one on trial too.
+    /// The oldest message whose form changed since the last call of this, in a trial or not.
     pub fn take_oldest_touched(&mut self) -> Option<usize> {
         if let Some(trial) = &mut self.trial {
             trial.oldest_touched = None;
@@ -296,7 +295,7 @@ impl Account {
         self.oldest_touched.take()
     }
 
-    /// Everything that is not sent as it came, oldest message first.
+    /// The edits of all messages, oldest first.
     pub fn plan(&mut self) -> Plan {
         let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
         let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
@@ -306,7 +305,7 @@ impl Account {
             let (layer, reason) = row.cause();
             let (tokens_saved, images_out) = (row.tokens_saved(), row.images_out());
             let edit = Edit { index, count: 1, layer, action, reason, tokens_saved, images_out };
-            if !self.planned.last_mut().is_some_and(|last| last.takes_in(&edit)) {
+            if !self.planned.last_mut().is_some_and(|last| last.merges(&edit)) {
                 self.planned.push(edit);
             }
         }

@@ -6,18 +6,18 @@ use crate::context::facts::transcript::{Body, Message};
 use crate::context::request::plan::{Action, KeptLines, Layer, Reason};
 use crate::tokens::estimate::Size;
 
-/// The form in which a message is sent. An edit only ever goes on to a later one.
+/// The form in which a message is sent. An edit only moves to a shorter one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As it came.
+    /// Unedited.
     Whole,
-    /// A tool result of which some lines stay, and so many cl100k tokens of the whole message.
+    /// A tool result cut to some lines; the cl100k tokens of the message then.
     Lines(u32),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
     /// With each of its texts cut to at most so many cl100k tokens.
     Cut(u32),
-    /// Not at all.
+    /// Not sent.
     Gone,
 }
 
@@ -26,13 +26,13 @@ pub enum Form {
 pub struct Sent {
     /// Its form.
     pub form: Form,
-    /// The layer that asked for it, where it is not whole.
+    /// The layer that edited it, if it is not whole.
     pub layer: Layer,
     /// The rule behind it.
     pub reason: Reason,
-    /// So many of its images, the first ones, are left out.
+    /// Number of its first images that are left out.
     pub images_out: u32,
-    /// The lines that stay, where it was ever cut by line.
+    /// The lines that stay, if it was ever cut by line.
     pub kept_lines: Option<Arc<KeptLines>>,
 }
 
@@ -48,7 +48,7 @@ impl Sent {
     }
 }
 
-/// A message and what became of it.
+/// A message and the form in which it is sent.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its facts.
@@ -57,13 +57,13 @@ pub struct Row {
     pub group: usize,
     /// Its position among the calls of the message it answers.
     pub call: usize,
-    /// The way in which it is sent, unless the window passed it by.
+    /// The way in which it is sent, unless the window hides it.
     pub sent: Sent,
-    /// cl100k tokens of the whole message, at hand for the many that are out: their facts lie all over memory.
+    /// cl100k tokens of the whole message, a copy that spares dropped messages a cache miss.
     pub(super) whole_tokens: u32,
-    /// True if the sliding window passed it by: then it is not sent, whatever its form.
+    /// True if the sliding window hides it: then it is not sent, whatever its form.
     pub(super) is_slid: bool,
-    /// Of a message that opens a group, the newest in it.
+    /// The newest message of the group that it opens.
     pub(super) newest_in_group: usize,
 }
 
@@ -73,7 +73,7 @@ impl Row {
         if self.is_slid { Form::Gone } else { self.sent.form }
     }
 
-    /// Returns `true` if `later` takes more of it away than the form that it has.
+    /// Returns `true` if `later` takes more of it away than its current form.
     pub(super) fn may_become(&self, later: Form) -> bool {
         let is_result = self.message.is_tool_result();
         match (self.sent.form, later) {
@@ -85,7 +85,7 @@ impl Row {
         }
     }
 
-    /// By which layer and rule it is not whole.
+    /// The layer and the rule that edited it.
     pub(super) fn cause(&self) -> (Layer, Reason) {
         match self.form() {
             _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
@@ -104,7 +104,7 @@ impl Row {
         (self.whole_tokens as usize).saturating_sub(self.tokens())
     }
 
-    /// cl100k tokens it would have in this form; of what is out, no facts are looked up.
+    /// cl100k tokens in this form. `Gone` looks up no facts.
     pub fn tokens_as(&self, form: Form) -> usize {
         let message = &self.message;
         let left = match (form, &message.body) {
@@ -133,12 +133,12 @@ impl Row {
         (0..layout.map_or(0, |layout| layout.rows.len())).collect()
     }
 
-    /// Its images that are left out.
+    /// Number of its images that are left out.
     pub fn images_out(&self) -> u32 {
         if self.form() == Form::Gone { 0 } else { self.sent.images_out }
     }
 
-    /// The images that are sent of it, and their characters.
+    /// Its sent images.
     pub fn images(&self) -> ImageSize {
         self.images_as(self.form())
     }
@@ -151,7 +151,7 @@ impl Row {
         ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
     }
 
-    /// Its size as it is sent: nothing where it is not.
+    /// Its size as it is sent; zero if it is not.
     pub(super) fn size(&self) -> Size {
         self.size_as(self.form())
     }
@@ -161,7 +161,7 @@ impl Row {
         Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
     }
 
-    /// The action that brings the message into its form; `None` where it is sent as it came.
+    /// The action that gives the message its form; `None` if it is unedited.
     pub fn action(&self) -> Option<Action> {
         match self.form() {
             Form::Whole if self.sent.images_out > 0 => Some(Action::OmitImages),
@@ -178,7 +178,7 @@ impl Row {
         self.message.assistant().is_some_and(|assistant| assistant.repeated_calls.is_some())
     }
 
-    /// Returns `true` if a provider sees it as a turn: no tool result that answers no call.
+    /// Returns `true` if a provider sees it as a turn: sent, no system message, no orphan result.
     pub fn is_turn(&self) -> bool {
         self.message.is_sent && !self.message.is_system() && self.sent.reason != Reason::OrphanResult
     }

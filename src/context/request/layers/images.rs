@@ -1,6 +1,6 @@
-//! Old images: the newest stay, whoever sent them, and no request holds more than the provider takes.
+//! Old images: the newest stay, whoever sent them, and no request holds more than the provider accepts.
 //!
-//! A marker takes the place of each. What the user sends in the open turn stays as long as the provider takes it.
+//! A marker replaces each omitted image. The user's images in the open turn stay if the provider accepts them.
 
 use super::{Limits, tool_results};
 use crate::context::facts::transcript::{Assistant, Message};
@@ -8,15 +8,15 @@ use crate::context::request::account::{Account, ImageSize};
 use crate::context::request::plan::{Layer, Reason};
 use crate::contract::IMAGE_LIMITS;
 
-/// Share of what the provider takes that is left when images had to go: else they would have to at the next call again.
+/// Share of the provider's limit that stays when images go: else some would have to go at the next call again.
 const ROOM_SHARE: (usize, usize) = (9, 10);
-/// Share of a request's size that images may take: the rest is left to texts.
+/// Share of a request's size for images: the rest is for texts.
 const SIZE_SHARE: (usize, usize) = (7, 8);
-/// Old images beyond those that stay which make a batch. Leaving one out rewrites the 8 that stay, too, at 1.15 of the input price
-/// more than reading; to carry one costs 0.1 a call: the square root of 2 x 8 x 1.15 / 0.1 costs least.
+/// Number of old images that makes a batch. Omitting one also rewrites the 8 that stay, at 1.15 of the input price more than
+/// reading; carrying one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
 const BATCH: usize = 14;
 
-/// The limits of the provider of the newest answer. The table's last row is that of protocols it does not list.
+/// The limits of the provider of the newest answer. The table's last row is for other protocols.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
@@ -29,14 +29,14 @@ fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     ImageSize { count, chars: megabytes.saturating_mul(1024 * 1024) / whole * part }
 }
 
-/// Leaves out the old ones, also of what the window passes by: it may let that in again, without them.
+/// Omits old images, even of hidden messages: the window may show these again, without them.
 pub fn omit_old(account: &mut Account, limits: &Limits) {
     for (index, out) in old(account, limits) {
         account.omit_images(index, out as u32, Layer::ToolResults, Reason::OldImage);
     }
 }
 
-/// Returns `true` if so many old images stand in the request that leaving them out makes a batch.
+/// Returns `true` if the request holds enough old images for a batch.
 pub fn are_many(account: &Account, limits: &Limits) -> bool {
     let more = old(account, limits).into_iter().map(|(index, out)| {
         let (sent, all) = count(account, index);
@@ -45,7 +45,7 @@ pub fn are_many(account: &Account, limits: &Limits) -> bool {
     more.sum::<usize>() >= BATCH
 }
 
-/// Messages with images that are too old to stay, and how many of each, the first ones.
+/// Messages with images that are too old to stay, and the number of first images to omit of each.
 fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
     let results_end = tool_results::old_before(account, limits);
     let users_end = account.last_user().unwrap_or(0);
@@ -57,24 +57,24 @@ fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
     let mut old = Vec::new();
     for index in account.pictured().iter().copied().filter(is_old).rev() {
         let Some(row) = account.row(index) else { continue };
-        let (standing, all) = (row.images_as(row.sent.form).count, row.message.images.lens.len());
-        let out = standing.saturating_sub(left);
-        left = left.saturating_sub(standing);
+        let (shown, all) = (row.images_as(row.sent.form).count, row.message.images.lens.len());
+        let out = shown.saturating_sub(left);
+        left = left.saturating_sub(shown);
         if out > 0 && may_lose(account, index) {
-            old.push((index, all - standing + out));
+            old.push((index, all - shown + out));
         }
     }
     old
 }
 
-/// Returns `true` if a request would hold more than the provider takes, and some of it may go.
+/// Returns `true` if the images are over the provider's limits and some of them may go.
 pub fn is_over(account: &Account, limits: &Limits) -> bool {
     exceeds(account.images(), provider_limits(account, limits))
         && account.pictured().iter().any(|&index| count(account, index).0 > 0 && may_lose(account, index))
 }
 
-/// Leaves out images until the request holds no more than the provider takes: the oldest of tools, then the oldest of the
-/// user, and those of the open turn last.
+/// Omits images until the request is within the provider's limits: the oldest of tools, then the oldest of the user, and
+/// those of the open turn last.
 pub fn fit(account: &mut Account, limits: &Limits) {
     let ImageSize { count: most, chars } = provider_limits(account, limits);
     if !exceeds(account.images(), ImageSize { count: most, chars }) {
@@ -107,7 +107,7 @@ fn exceeds(images: ImageSize, most: ImageSize) -> bool {
     images.count > most.count || images.chars > most.chars
 }
 
-/// Number of images of a message that are sent, and of all.
+/// Number of images sent, and number of images in the message.
 fn count(account: &Account, index: usize) -> (usize, usize) {
     account.row(index).map_or((0, 0), |row| (row.images().count, row.message.images.lens.len()))
 }

@@ -1,5 +1,5 @@
-//! The states that stay whole: the newest of each, up to a share of the window. Older ones of the same are worth nothing by
-//! themselves. What the host protects outranks it, and a limit outranks both.
+//! The states that stay whole: the newest of each, up to a share of the window. Older ones have no worth of their own. The
+//! host's protection outranks this rule, and a limit outranks both.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub struct States {
 }
 
 impl States {
-    /// The states of what an account holds. `scale` is of the provider's tokens.
+    /// The states in an account. `scale` is provider tokens per cl100k token.
     pub fn in_account(account: &Account, limits: &Limits, scale: f64) -> Self {
         let mut states = Self::default();
         if limits.keeping == Keeping::Nothing {
@@ -53,7 +53,7 @@ impl States {
         states
     }
 
-    /// The states that the documented layers keep: only where the host asked for it.
+    /// The states that the documented layers keep: none unless the host asked for it.
     pub fn asked_for(account: &Account, limits: &Limits, scale: f64) -> Self {
         let is_asked = limits.keeping == Keeping::Layers;
         if is_asked { Self::in_account(account, limits, scale) } else { Self::default() }

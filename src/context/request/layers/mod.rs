@@ -1,6 +1,6 @@
-//! The documented layers, one pure function each: what may be edited, never when.
+//! The documented layers. They say what may be edited, not when.
 //!
-//! Each reads and edits the account of what is sent.
+//! Each reads and edits the account.
 
 pub mod images;
 pub mod keep;
@@ -16,7 +16,7 @@ use crate::contract::{
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
 };
 
-/// Most of the window that the default reserve keeps free: one made for large windows leaves small ones their room.
+/// Largest share of the window for the default reserve, which is made for large windows.
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
 
 /// Limits of the layers, as the host set them.
@@ -33,7 +33,7 @@ pub struct Limits {
     pub keep_recent_thinking: usize,
     /// Newest images that stay, whoever sent them.
     pub keep_recent_images: usize,
-    /// Newest messages that are never dropped by the window.
+    /// Newest messages that the window never drops.
     pub keep_recent_messages: usize,
     /// Turns that may lose their thinking.
     pub thinking_scope: ThinkingScope,
@@ -41,11 +41,11 @@ pub struct Limits {
     pub overflow: Overflow,
     /// Tokens of the window kept free for the answer. `None` is the default, at most a quarter of the window.
     pub reserve_tokens: Option<f64>,
-    /// Where the newest states of what the agent lives by stay whole.
+    /// Where the newest states stay whole.
     pub keeping: Keeping,
-    /// Tokens above which the window slides whatever its share: below a size where the provider charges more for each.
+    /// Tokens above which the window slides at the latest: below a size where the provider charges more per token.
     pub max_prompt_tokens: f64,
-    /// Tokens that requests ask for the answer, as a refusal said.
+    /// Tokens that requests reserve for the answer, as a refusal named them.
     #[serde(skip)]
     pub output_tokens: f64,
     /// Most tokens of a request, after a refusal that named no limit.
@@ -57,7 +57,7 @@ fn unlimited() -> f64 {
     f64::INFINITY
 }
 
-/// Where the newest states of what the agent lives by stay whole.
+/// Where the newest states that an agent works by stay whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Keeping {
@@ -79,13 +79,13 @@ pub enum ThinkingScope {
     ClosedTurns,
 }
 
-/// The answer to a request over the window although all the layers acted.
+/// The response to a request that is over the window after layers 1 to 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Overflow {
     /// Shrink on until it fits.
     Shrink,
-    /// Leave it to the provider to refuse.
+    /// Let the provider refuse it.
     Keep,
 }
 
@@ -115,13 +115,13 @@ impl Limits {
         (self.context_window * self.context_ratio).min(self.max_prompt_tokens).min(self.most_tokens)
     }
 
-    /// Tokens of a request above which people's words go: all of the window, unless the host set a reserve.
+    /// Tokens of a request above which user text is cut: the whole window, unless the host set a reserve.
     pub fn most_words(&self) -> f64 {
         let window = (self.context_window - self.output_tokens).min(self.most_tokens);
         if self.reserve_tokens.is_some() { self.budget() } else { window }
     }
 
-    /// Tokens a request may have at all: the window without the reserve, which by default is at most a quarter of it.
+    /// Most tokens of a request: the window without the reserve, by default at most a quarter of it.
     pub fn budget(&self) -> f64 {
         let usual = || RESERVE_TOKENS.min(self.context_window * MAX_RESERVE_SHARE);
         let reserve = self.reserve_tokens.unwrap_or_else(usual).max(self.output_tokens);

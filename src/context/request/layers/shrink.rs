@@ -1,8 +1,7 @@
-//! Layer 4, never over the window: cuts to the room, the least harmful first, until the request fits.
-//!
-//! Tool results keep their head and tail, as large as the room allows: the older ones first, as long as a share of the room is
-//! left to them, then those of the last group. Then it drops groups, oldest first; it keeps user messages, the last group and
-//! the newest message. What people wrote is cut last, the longest first, and dropped only where that is not enough.
+//! Layer 4, never over the window: cuts the least harmful content first, until the request fits.
+//! It cuts tool results to the largest head and tail that fit: first the older ones, down to a share of the room, then those
+//! of the last group. Then it drops groups, oldest first, but no user message, the last group or the newest message. It cuts
+//! user text last, the longest first, and drops it only if that is not enough.
 
 use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
@@ -12,19 +11,19 @@ use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::OLDER_SHARE;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Sizes that a request is brought down to, in provider tokens.
+/// Target sizes of a request, in provider tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Goals {
-    /// Most that may be sent before people's words go.
+    /// Above this size user text is cut.
     pub most: f64,
-    /// Most that is left where results and groups go.
+    /// Target when results are cut and groups dropped.
     pub others: f64,
-    /// Most that is left where people's words have to go.
+    /// Target when user text is cut.
     pub words: f64,
 }
 
 impl Goals {
-    /// Goals that free no more than must go.
+    /// Goals that free no more than needed.
     pub const fn least(budget: f64) -> Self {
         Self { most: budget, others: budget, words: budget }
     }
@@ -44,7 +43,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
     let is_not_users = |account: &Account, index| account.message(index).is_some_and(|of| !of.is_user());
-    // Where people's words must be cut whatever goes beside them, little else need go.
+    // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(is_not_users);
     if room.fits(rest) || rest as f64 > share {
         room.drop_groups(is_not_users);
@@ -81,7 +80,7 @@ impl Room<'_> {
         self.account.live().filter(can_be_cut).filter(|&index| is_of_kind(self.account, index)).collect()
     }
 
-    /// Cuts the longest texts of these messages to one common size, the largest at which the request fits but none under `least`.
+    /// Cuts the longest texts of these messages to one common size: the largest at which the request fits, at least `least`.
     fn cut(&mut self, indices: &[usize], least: u32) {
         if self.fits(0) {
             return;
@@ -100,12 +99,12 @@ impl Room<'_> {
         }
     }
 
-    /// Tokens that cutting this message saves against how it is sent now.
+    /// Tokens that cutting this message saves over its current form.
     fn gain(&self, index: usize, most: u32) -> usize {
         self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(most))))
     }
 
-    /// The groups that may go, oldest first.
+    /// The groups that may be dropped, oldest first.
     fn removable(&self, may_go: impl Fn(&Account, usize) -> bool) -> Vec<usize> {
         let account = &*self.account;
         let kept = [account.last_group(), account.newest_group()];
@@ -113,7 +112,7 @@ impl Room<'_> {
         account.live().filter(is_going).filter(|&start| may_go(account, start)).collect()
     }
 
-    /// cl100k tokens of the groups that may go.
+    /// cl100k tokens of the groups that may be dropped.
     fn droppable(&self, may_go: impl Fn(&Account, usize) -> bool) -> usize {
         let members = self.removable(may_go).into_iter().flat_map(|start| self.account.group(start));
         members.filter_map(|index| self.account.row(index)).map(Row::tokens).sum()

@@ -1,19 +1,19 @@
-//! Layer 2, old thinking: which assistant messages may lose their thinking blocks, whole or not at all.
+//! Layer 2, old thinking: finds assistant messages that may lose all their thinking blocks.
 
 use super::{Limits, ThinkingScope};
 use crate::context::facts::transcript::Assistant;
 use crate::context::request::account::{Account, Form};
 use crate::context::request::plan::{Layer, Reason};
 
-/// Protocols on which a function call, or a text with an id, is refused without the reasoning item before it.
+/// Protocols that refuse a function call, or a text with an id, without the reasoning item before it.
 const REASONING_ITEM_APIS: [&str; 3] =
     ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
-/// The protocol on which some models want their reasoning field beside every tool call.
+/// The protocol on which some models require their reasoning field beside every tool call.
 const WIRE_FIELD_API: &str = "openai-completions";
 
-/// The index before which thinking is old: that of the oldest of the newest messages that keep theirs.
+/// The index before which thinking is old: that of the oldest message that keeps it.
 ///
-/// A message pi does not send uses up none of the kept ones.
+/// A message that pi does not send does not count as kept.
 pub fn old_before(account: &Account, limits: &Limits) -> usize {
     let end = match limits.thinking_scope {
         ThinkingScope::All => account.rows().len(),
@@ -33,8 +33,8 @@ pub fn strip(account: &mut Account, index: usize) {
     account.set(index, Form::Edited, Layer::Thinking, Reason::OldThinking);
 }
 
-/// Returns `true` if the thinking of the message at `index` may go, old as it is. The step under way keeps its own, and so does
-/// what a provider would refuse without it.
+/// Returns `true` if the message at `index` may lose its thinking. The current step keeps it, and so does a message that a
+/// provider would refuse without it.
 pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
     let assistant = account
         .message(index)
@@ -44,8 +44,7 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
         && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
 }
 
-/// The newest assistant message sent, if it made calls: as long as the tool loop goes on the provider wants its
-/// thinking back.
+/// The newest sent assistant message, if it made calls: during the tool loop the provider wants its thinking back.
 pub fn step_under_way(account: &Account) -> Option<usize> {
     let mut newest_first = account.newest_first();
     let (index, newest) =
@@ -53,7 +52,7 @@ pub fn step_under_way(account: &Account) -> Option<usize> {
     (!newest.call_ids.is_empty()).then_some(index)
 }
 
-/// False where the provider would refuse the message without its thinking, or nothing would be left of it.
+/// Returns `false` if the provider would refuse the message without its thinking, or nothing would be left.
 fn may_lose_thinking(assistant: &Assistant) -> bool {
     let api = &*assistant.source.api;
     let has_call = !assistant.call_ids.is_empty();

@@ -1,4 +1,4 @@
-//! Layer 1, old tool results: which may be made shorter, and making them so.
+//! Layer 1: finds old tool results and shortens them.
 //!
 //! Positions count from the end of the transcript, not by turn: one question can set off dozens of calls.
 
@@ -17,14 +17,14 @@ pub fn old_before(account: &Account, limits: &Limits) -> usize {
     old(account, limits).last().map_or(0, |newest| newest + 1)
 }
 
-/// Makes an old result shorter, if it may be.
+/// Shortens an old result, if it may.
 pub fn shorten(account: &mut Account, index: usize) {
     if is_shortenable(account, index) {
         account.set(index, Form::Edited, Layer::ToolResults, Reason::OldToolResult);
     }
 }
 
-/// Returns `true` if the result at `index` has a shorter form, and was not read back in the open turn.
+/// Returns `true` if the result at `index` has a shorter form and was not recalled in the open turn.
 pub fn is_shortenable(account: &Account, index: usize) -> bool {
     let result = account.message(index).and_then(|message| message.tool_result());
     result.is_some_and(|result| result.shortened.is_some()) && !account.is_recalled_now(index)

@@ -1,16 +1,14 @@
-//! Layer 3, the sliding window: which groups it may pass by, oldest first.
-//!
-//! Protected is what [`Account::is_protected`] names, and the newest messages, stretched back so that no tool result is
-//! cut from its call.
+//! Layer 3, the sliding window: hides the oldest groups.
+//! It spares messages that [`Account::is_protected`] names, and the newest ones, back to the call of their first result.
 
 use super::Limits;
 use crate::context::request::account::{Account, Form};
 use crate::tokens::estimate::Estimate;
 
-/// Index from which on everything is protected: the newest messages and the last group.
+/// Index from which everything is protected: the newest messages and the last group.
 pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     let newest = account.newest_first().filter(|(_, row)| !row.message.is_system());
-    // At least one: the newest is what is asked.
+    // At least one: the newest message is the question.
     let start = newest
         .take(limits.keep_recent_messages.max(1))
         .last()
@@ -19,30 +17,30 @@ pub fn tail_start(account: &Account, limits: &Limits) -> usize {
     account.rows().iter().skip(start).map(|row| row.group).min().unwrap_or(start)
 }
 
-/// Returns `true` if the group that opens at `index` may go: it is there, and nothing protects it.
+/// Returns `true` if the window may hide the group that opens at `index`.
 pub fn is_droppable(account: &Account, index: usize) -> bool {
     is_removable(account, index) && !account.group(index).any(|member| account.is_recalled_now(member))
 }
 
-/// The same for layer 4, which spares nothing for having been read back.
+/// Returns `true` if layer 4 may drop it, even if it was recalled.
 pub fn is_removable(account: &Account, index: usize) -> bool {
     let is_there = account.row(index).is_some_and(|row| row.group == index && row.sent.form != Form::Gone);
     is_there && !account.is_protected(index)
 }
 
-/// The position of the window. From call to call it goes on where it stood, in either direction.
+/// The position of the window. Each call moves it on from the last, in either direction.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// The groups passed by, oldest first.
+    /// The hidden groups, oldest first.
     slid: Vec<usize>,
-    /// Everything before it was passed by or is protected.
+    /// Everything before it is hidden or protected.
     cursor: usize,
-    /// The user message that was the last one: it loses that protection to the next.
+    /// The last user message at the last call: the next one takes its protection.
     last_user: Option<usize>,
 }
 
 impl Window {
-    /// Passes by as many of the oldest groups as it takes to come under the threshold, and no more.
+    /// Hides the fewest oldest groups that bring the request under the threshold.
     pub fn slide(&mut self, account: &mut Account, limits: &Limits, estimate: &Estimate) {
         let tail = tail_start(account, limits);
         self.take_back_what_changed(account, tail);

@@ -1,5 +1,5 @@
-//! Thinking that is bound to what stands before it: the newest Claude models refuse a request, or drop the block, where
-//! anything before a thinking block is sent otherwise than when the block was made.
+//! Thinking that is bound to its prefix: the newest Claude models refuse a request, or drop a thinking block, if anything
+//! before the block differs from when it was made.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::context::facts::transcript::{Assistant, Source};
 use crate::context::request::account::{Account, Form};
 use crate::context::request::plan::{Layer, Reason};
 
-/// The Claude models that check this, by name and the first version that does.
+/// The Claude models that check this, with the first version that does.
 const BOUND_SINCE: [(&str, Version); 5] = [
     ("claude-fable-", (5, 1)),
     ("claude-mythos-", (5, 1)),
@@ -22,7 +22,7 @@ type Version = (u32, u32);
 /// More digits are a date.
 const MAX_VERSION_DIGITS: usize = 2;
 
-/// Returns `true` if thinking made by this model is bound to what stands before it.
+/// Returns `true` if this model binds thinking to its prefix.
 ///
 /// ```
 /// use pi_strata::context::facts::transcript::Source;
@@ -46,7 +46,7 @@ fn version(rest: &str) -> Option<Version> {
     Some((major, next().unwrap_or(0)))
 }
 
-/// Strips the thinking in this range that is bound and sent.
+/// Strips the bound thinking in this range.
 pub fn strip_within(account: &mut Account, messages: Range<usize>) {
     let thinkers = account.thinkers();
     let place = |end: usize| thinkers.partition_point(|&index| index < end);
@@ -54,22 +54,22 @@ pub fn strip_within(account: &mut Account, messages: Range<usize>) {
     strip_among(account, &within);
 }
 
-/// Strips the thinking at these indices that is bound and sent.
+/// Strips the bound thinking at these indices.
 pub fn strip_among(account: &mut Account, indices: &[usize]) {
     let bound = bound_thinkers(account, indices.iter().copied());
     let bound: Vec<usize> = bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect();
     strip_bound(account, &bound);
 }
 
-/// Strips the thinking of these messages: it is bound to what no longer stands before it.
+/// Strips the thinking of these messages: the prefix it is bound to has changed.
 pub fn strip_bound(account: &mut Account, thinkers: &[usize]) {
     for &index in thinkers {
         account.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingBound);
     }
 }
 
-/// Strips the thinking that is bound to what is sent otherwise since this was last asked: all behind the first change, the step
-/// under way too. What is made from now on is bound to what is sent from now on.
+/// Strips all bound thinking after the first change since the last call of this, even that of the current step. Later
+/// thinking is bound to the new prefix.
 pub fn strip_unbound(account: &mut Account) {
     if let Some(changed) = account.take_changed() {
         let end = account.rows().len();
@@ -78,9 +78,9 @@ pub fn strip_unbound(account: &mut Account) {
     }
 }
 
-/// Returns `true` if the open turn holds thinking that a change of anything before it would cost.
+/// Returns `true` if a change of any earlier message would cost thinking of the open turn.
 ///
-/// The model that thought last is the one that is asked next: what another one thought is not held against it.
+/// Only the model that thought last counts: the next call goes to it.
 pub fn holds_turn(account: &Account) -> bool {
     let start = account.last_user().unwrap_or(0);
     let in_turn = || account.thinkers().iter().rev().copied().take_while(|&index| index > start);
@@ -93,7 +93,7 @@ fn bound_thinkers(
     account: &Account,
     indices: impl Iterator<Item = usize>,
 ) -> impl Iterator<Item = (usize, &Assistant)> {
-    // Mostly one model made all of it.
+    // Mostly one model made them all.
     let mut last: Option<(&Source, bool)> = None;
     indices.filter_map(move |index| {
         let row = account.row(index).filter(|row| row.form() == Form::Whole && !row.message.is_protected)?;

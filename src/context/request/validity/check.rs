@@ -1,4 +1,4 @@
-//! Finds the messages that break a rule, and the losses that mend them.
+//! Finds the messages that break a rule, and the losses that fix them.
 //!
 //! Only messages that pi sends are checked. A message of an unknown role breaks no rule, because a host may leave it out.
 
@@ -44,16 +44,16 @@ pub fn check(messages: &[Raw<'_>], family: Family) -> BTreeSet<Problem> {
     Conversation::of(messages, family).findings().problems
 }
 
-/// The problems of a conversation, and what mends them.
+/// The problems of a conversation, and the changes that fix them.
 #[derive(Default)]
 pub(super) struct Findings {
     problems: BTreeSet<Problem>,
-    /// The changes of each pass of a repair. The last list is not mended.
+    /// The changes for each pass of a repair. The last list is never applied.
     pub(super) mends: [Mends; 4],
 }
 
 impl Findings {
-    /// Adds a problem. Returns the changes to which those belong that mend it.
+    /// Adds a problem. Returns the list for the changes that fix it.
     fn add(&mut self, index: usize, rule: Rule) -> &mut Mends {
         self.problems.insert(Problem { index, rule });
         let [within, pairs, turns, unmended] = &mut self.mends;
@@ -186,7 +186,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Checks who speaks after whom.
+    /// Checks the order of turns.
     fn check_turns(&self, found: &mut Findings) {
         let turns: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_turn(index)).collect();
         for &reply in turns.iter().take_while(|&&index| self.is_reply(index)) {
@@ -211,7 +211,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Whether an assistant message calls tools; `None` for any other.
+    /// Whether an assistant message calls tools; `None` for other roles.
     fn calls(&self, index: usize) -> Option<bool> {
         self.transcript.get(index)?.assistant().map(|assistant| !assistant.call_ids.is_empty())
     }
@@ -238,7 +238,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Adds a problem, unless it is none, and the loss that mends it.
+    /// Adds a problem and the loss that fixes it, if `is_broken`.
     fn report(&self, index: usize, is_broken: bool, rule: Rule, loss: Loss, found: &mut Findings) {
         if is_broken && !matches!(&loss, Loss::Blocks(blocks) if blocks.is_empty()) {
             self.lose(index, loss, found.add(index, rule));
@@ -260,7 +260,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// What a repair takes from a message to mend a problem.
+/// The part of a message that a repair removes.
 enum Loss {
     /// Its lone surrogates.
     Rewrite,

@@ -1,8 +1,7 @@
-//! The providers' rules: what a request must obey, or the provider refuses it and the conversation is stuck.
-//!
-//! [`check`] names the messages that break a rule, [`repair`] the fewest losses that mend them. A rule about two
-//! requests (thinking is kept byte for byte, a reasoning item stays beside its call) cannot be seen in one transcript:
-//! the layers keep those by construction, and [`strip_unbound`] takes out the thinking that a change of what precedes it costs.
+//! The providers' rules: a provider refuses a request that breaks one, and the conversation is stuck.
+//! [`check`] finds the messages that break a rule, [`repair`] the fewest losses that fix them. One transcript cannot show a
+//! rule about two requests (thinking is kept byte for byte, a reasoning item stays beside its call). The layers keep such
+//! rules by construction, and [`strip_unbound`] strips thinking whose prefix changed.
 
 mod binding;
 mod check;

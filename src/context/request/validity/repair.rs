@@ -1,8 +1,7 @@
 //! Repairs a transcript with the fewest losses: drops messages or blocks, and replaces lone surrogates.
-//!
-//! Messages between a call and its results move behind these. Nothing is added. Fixing one problem can cause another (a
-//! dropped call leaves orphan results), so repair works in passes, contents first, until no problem is left. A transcript
-//! that ends on a reply waits for the user's next message and stays.
+//! Messages between a call and its results move behind the results. Nothing is added. Fixing one problem can cause another
+//! (a dropped call leaves orphan results), so repair works in passes, contents first, until no problem is left. A transcript
+//! may end on a reply: it waits for the user's next message.
 
 use serde::Serialize;
 
@@ -11,7 +10,7 @@ use super::check::{Conversation, Mend, Mends};
 use crate::context::facts::measure::{Part, Raw, RawRole};
 use crate::text::has_lone_surrogate;
 
-/// A text that is neither blank nor broken, in place of one whose lone surrogates were replaced.
+/// Stands for a text whose lone surrogates were replaced: neither blank nor broken.
 const REPLACED: &[u16] = &[0xFFFD];
 
 /// The changes that make a transcript valid.
@@ -19,7 +18,7 @@ const REPLACED: &[u16] = &[0xFFFD];
 pub struct Repair {
     /// The indices of all messages in their new order; `None` if the order stays.
     pub order: Option<Vec<usize>>,
-    /// The changes by the index of their message.
+    /// The changes, by message index.
     pub mends: Mends,
 }
 
@@ -75,7 +74,7 @@ impl Mend {
         }
     }
 
-    /// Adds a change of the message that this one left with so many blocks.
+    /// Adds a later change, made when the message had `blocks` blocks.
     fn add(&mut self, later: &Self, blocks: usize) {
         let left: Vec<usize> = (0..).filter(|at| !self.blocks.contains(at)).take(blocks).collect();
         self.blocks.extend(later.blocks.iter().filter_map(|&at| left.get(at)));
