@@ -1,11 +1,11 @@
-//! A table by model.
+//! A table of values by model.
 
 use crate::context::facts::transcript::Source;
 
-/// Models that are remembered, the latest.
+/// Most models kept, the latest.
 const MODELS: usize = 16;
 
-/// Keeps a value for each model. The model that answered last stands last.
+/// A value for each model, in the order in which they last answered.
 #[derive(Clone, Debug, Default)]
 pub struct ByModel<T> {
     entries: Vec<(Source, T)>,
@@ -38,7 +38,7 @@ impl<T: Default> ByModel<T> {
         self.entries.iter().map(|(_, known)| known)
     }
 
-    /// The same, to change it.
+    /// The values of all models, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut().map(|(_, known)| known)
     }

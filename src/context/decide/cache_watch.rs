@@ -1,8 +1,7 @@
-//! The provider's prompt cache as the calls of a conversation show it: whether the next request finds anything in it, and
-//! what reading and writing cost there.
-//!
-//! Prices are relative to input: as billed, else those of the model's family. A gap that is unknown counts as warm: a needless
-//! wait is cheap, a needless rewrite is not.
+//! Observes the provider's prompt cache in the calls of a conversation: whether it still holds the prefix, and what reading
+//! and writing cost.
+//! Prices are relative to input: as billed, else those of the model's family. An unknown gap counts as warm: a needless wait
+//! is cheap, a needless rewrite is not.
 
 use super::by_model::ByModel;
 use super::economy::Prices;
@@ -10,24 +9,24 @@ use crate::context::facts::transcript::{Assistant, Source, Usage};
 use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily};
 
 const MS_PER_SECOND: f64 = 1000.0;
-/// Life of entries that were written for an hour.
+/// Lifetime of entries written for an hour.
 const HOUR_SECONDS: f64 = 3600.0;
 /// A call that read at least this share of the last prompt found its prefix alive.
 const READ_SHARE: f64 = 0.5;
-/// Misses after a shorter gap are the provider's own (another machine, a full cache) and say nothing of time. Seconds.
+/// Shortest gap, in seconds, after which a miss shows expiry. Earlier ones have other causes (another machine, a full cache).
 const MIN_TELLING_GAP_SECONDS: f64 = 60.0;
-/// Relative prices outside of these ranges are mistakes of whoever priced the call.
+/// Relative prices outside these ranges are mistakes of the host.
 const READ_RANGE: (f64, f64) = (0.001, 1.0);
 const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 
 /// The caches of all models of one conversation.
 #[derive(Clone, Debug, Default)]
 pub struct CacheWatch {
-    /// The last one is in use. Failed answers count, too: a failure may be all that tells of a switch.
+    /// The last one is in use. Failed answers count, too: a failure may be the only sign of a switch.
     models: ByModel<ModelCache>,
     /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
     warmed: Vec<f64>,
-    /// When the host gave the cache up, in ms, oldest first.
+    /// When the host gave up the cache, in ms, oldest first.
     lost: Vec<f64>,
 }
 
@@ -35,15 +34,15 @@ pub struct CacheWatch {
 struct ModelCache {
     /// Tokens and dollars of input, cache reads and cache writes that were billed.
     billed: [(f64, f64); 3],
-    /// True once the model got to read a request.
+    /// True once the model has read a request.
     is_started: bool,
-    /// When the last request that it read was made, in ms.
+    /// When the last request that it read was sent, in ms.
     last_ms: Option<f64>,
-    /// Prompt tokens of its last call, where its cache shows.
+    /// Prompt tokens of its last call; `None` if usage showed no cache.
     prompt: Option<f64>,
-    /// Messages of its last request.
+    /// Number of messages of its last request.
     length: usize,
-    /// True if something that the last request held is sent otherwise since.
+    /// True if any message of the last request has changed its form since.
     is_changed: bool,
     /// The longest gap after which a prefix was still read, in seconds.
     longest_hit: f64,
@@ -53,20 +52,20 @@ struct ModelCache {
 }
 
 impl CacheWatch {
-    /// Goes on with a list that its host rewrote.
+    /// Continues with a rewritten list.
     pub fn rewrite(&mut self) {
         for model in self.models.values_mut() {
             model.is_changed = true;
         }
     }
 
-    /// Sets when the host kept the cache warm, and when it gave it up, in ms, in any order.
+    /// Sets when the host kept the cache warm and when it gave it up, in ms, in any order.
     pub fn set_times(&mut self, warmed: &[f64], lost: &[f64]) {
         (self.warmed, self.lost) = (sorted(warmed), sorted(lost));
     }
 
-    /// True if a request at `time_ms` finds nothing in the cache of the model in use. `set_ttl` is the life of entries in
-    /// seconds, if the host sets it.
+    /// Returns `true` if a request at `time_ms` misses the cache of the model in use. `set_ttl` is the host's lifetime of
+    /// entries, in seconds.
     pub fn is_cold(&self, time_ms: Option<f64>, set_ttl: Option<f64>) -> bool {
         let Some((source, model)) = self.models.last() else { return false };
         if !model.is_started {
@@ -85,8 +84,8 @@ impl CacheWatch {
         self.models.last().map(|(source, model)| model.prices(source))
     }
 
-    /// Takes in the answer at `index` to a call that was made at `time_ms`, the time of the last message before it. `reached` says
-    /// that the model read it. `touched` is the oldest message that the hook sent in another form than before.
+    /// Enters the answer at `index` to a call made at `time_ms`, the time of the message before it. `reached`: the model
+    /// read the request. `touched` is the oldest message sent in another form than before.
     pub fn enter(
         &mut self,
         index: usize,
@@ -111,7 +110,7 @@ impl CacheWatch {
         });
     }
 
-    /// Seconds that the entry of a model is unread at `time_ms`. A host warms the entry of the latest model only.
+    /// Seconds since the entry of a model was read, at `time_ms`. A host warms only the entry of the latest model.
     fn gap_seconds(&self, source: &Source, time_ms: Option<f64>) -> Option<f64> {
         let (last, now) = self.models.get(source)?.last_ms.zip(time_ms)?;
         let is_in_use = self.models.last().is_some_and(|(latest, _)| latest == source);
@@ -126,7 +125,7 @@ fn sorted(times: &[f64]) -> Vec<f64> {
     times
 }
 
-/// The newest of these times that is not after `now`.
+/// The newest of these times up to `now`.
 fn newest(times: &[f64], now: f64) -> Option<f64> {
     times.get(..times.partition_point(|&time| time <= now))?.last().copied()
 }
@@ -146,7 +145,7 @@ impl ModelCache {
         }
     }
 
-    /// Takes in what was read from the cache `gap` seconds after the last call.
+    /// Enters the cache reads of a call `gap` seconds after the last one.
     fn read(&mut self, usage: &Usage, gap: Option<f64>) {
         if let (Some(gap), Some(prompt), Some(read)) = (gap, self.prompt, usage.cache_read) {
             if read >= READ_SHARE * prompt {
@@ -160,7 +159,7 @@ impl ModelCache {
         self.is_started = true;
     }
 
-    /// Lifetime of its entries in seconds: the published one, within the gaps that were seen to hit and to miss.
+    /// Lifetime of its entries in seconds: the published one, bounded by observed hits and misses.
     fn ttl_seconds(&self, source: &Source) -> f64 {
         let published = published_life(source).unwrap_or(f64::INFINITY);
         let documented = if self.writes_for_an_hour { published.max(HOUR_SECONDS) } else { published };
@@ -180,12 +179,12 @@ impl ModelCache {
     }
 }
 
-/// Seconds that entries live, where the provider publishes it. Anyone may serve open weights.
+/// Published lifetime of entries, in seconds. Open weights have none: anyone may serve them.
 fn published_life(source: &Source) -> Option<f64> {
     family_of(source).filter(|_| !source.model.to_lowercase().contains("oss"))?.ttl_seconds
 }
 
-/// The family of a model: the first whose name its own contains, else its provider's.
+/// The family of a model: the first whose name is in the model's name, else in its provider's.
 fn family_of(source: &Source) -> Option<&'static CacheFamily> {
     let of = |text: &str| {
         let text = text.to_lowercase();

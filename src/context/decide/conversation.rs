@@ -1,7 +1,6 @@
-//! One conversation across its calls: the facts of its messages, and the fold that knows what was sent and reported.
-//!
-//! A host adds to its list, or rewrites it. What is known of calls outlives a rewrite, a change of the
-//! window and one of prices: a report is of what was really sent.
+//! One conversation across its calls: the facts of its messages, and the fold of what was sent and reported.
+//! A host adds to its list or rewrites it. Knowledge of calls outlives a rewrite and a change of window or prices: a report
+//! is about the request really sent.
 
 use std::mem::replace;
 use std::sync::Arc;
@@ -19,25 +18,25 @@ use crate::fault;
 pub struct Conversation {
     mode: Mode,
     transcript: Transcript,
-    /// Shared with a fork until either of them is planned: a copy of it is made on a worker.
+    /// Shared with a fork until either is planned: a worker copies it then.
     fold: Option<Arc<Fold>>,
-    /// The fold of a call that is not answered yet, if the host asked something aside behind its list since.
-    asked: Option<Arc<Fold>>,
+    /// The fold of an unanswered call, if the host has since sent a side question that appends to its list.
+    unanswered: Option<Arc<Fold>>,
     /// Index of the first message that may differ from the fold's.
     changed: usize,
-    /// The fold before the last call, and `changed` then: they come back if it is withdrawn. Where the host only adds, the sticky
-    /// schedule takes its edits back instead: a copy of the fold may be of a hundred thousand rows.
+    /// The fold before the last call, and `changed` then: withdrawing the call restores them. If the host only added, the
+    /// sticky schedule undoes its edits instead of copying what may be a hundred thousand rows.
     before: Option<(Arc<Fold>, usize)>,
 }
 
 impl Conversation {
-    /// One without messages.
+    /// A conversation without messages.
     pub fn new(mode: Mode) -> Self {
         Self {
             mode,
             transcript: Transcript::default(),
             fold: None,
-            asked: None,
+            unanswered: None,
             changed: usize::MAX,
             before: None,
         }
@@ -48,40 +47,40 @@ impl Conversation {
         &self.transcript
     }
 
-    /// The tool results that stay whole as the newest state of something in the last plan.
+    /// The tool results that the last plan keeps whole as the newest states.
     pub fn kept_states(&self) -> Vec<Kept> {
         self.fold.as_ref().map(|fold| fold.kept_states()).unwrap_or_default()
     }
 
-    /// Goes on with a list of which the first `kept` messages are those that it has; `rest` follows them.
+    /// Replaces the messages after the first `kept` with `rest`.
     pub fn go_on(&mut self, kept: usize, rest: Vec<Arc<Message>>) {
         self.changed = self.changed.min(kept);
         self.transcript.go_on(kept, rest);
     }
 
-    /// The fold of the part of the list that it has seen.
+    /// The fold of the known part of the list.
     fn current_fold(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
         let changed = replace(&mut self.changed, usize::MAX);
         self.before = None;
         let new = || Fold::new(self.mode, terms.policy, &terms.limits);
-        let asked = self.asked.take();
+        let unanswered = self.unanswered.take();
         let Some(before) = self.fold.take() else { return new() };
         let is_answered_since = |fold: &Fold| {
             let mut since = self.transcript.messages().iter().skip(fold.account.rows().len());
             since.any(|message| message.assistant().is_some())
         };
-        if let Some(asked) = asked.filter(|asked| asked.account.rows().len() <= changed) {
-            if asked.is_answered(&self.transcript, lessons) {
-                return Arc::unwrap_or_clone(asked);
+        if let Some(unanswered) = unanswered.filter(|unanswered| unanswered.account.rows().len() <= changed) {
+            if unanswered.is_answered(&self.transcript, lessons) {
+                return Arc::unwrap_or_clone(unanswered);
             }
-            self.asked = Some(asked).filter(|asked| !is_answered_since(asked));
+            self.unanswered = Some(unanswered).filter(|unanswered| !is_answered_since(unanswered));
         }
         match Rewrite::of(&before, &self.transcript, changed) {
             None => {
                 let is_aside = before.account.rows().len() < self.transcript.messages().len()
                     && !is_answered_since(&before);
                 if is_aside && before.last_call().is_some() {
-                    self.asked = Some(before.clone());
+                    self.unanswered = Some(before.clone());
                 }
                 if self.mode == Mode::EveryCall {
                     self.before = Some((before.clone(), changed));
@@ -98,15 +97,14 @@ impl Conversation {
         }
     }
 
-    /// Decides about the call that would follow its messages, by the lessons of its hook too. A panic loses what the fold had
-    /// learned, and nothing else.
+    /// Plans the next call, with the lessons of its hook. A panic loses only what the fold had learned.
     pub fn decide(&mut self, terms: &Terms, lessons: &mut Lessons) -> Decision {
         let mut fold = self.current_fold(terms, lessons);
         let transcript = &self.transcript;
         let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
         let newest = newest.map(|of| &of.source);
         let window = terms.limits.context_window;
-        // Under `everyCall` the estimate rests on reports of this conversation alone.
+        // Under `everyCall` only reports of this conversation make the estimate.
         let estimate = lessons.estimate(newest).filter(|_| self.mode == Mode::Sticky);
         fold.reports.calibration.set_known(Known {
             overhead_tokens: terms.overhead_tokens,
@@ -124,7 +122,7 @@ impl Conversation {
         let calibration = &fold.reports.calibration;
         let estimate = calibration.estimate();
         let is_over = calibration.room().is_some() || estimate.tokens(plan.after) > fold.limits.budget();
-        // An answer that failed may be of another model than the last report: then what is learned is not of one model.
+        // A failed answer may be from another model than the last report: then the lesson mixes two models.
         let lesson = calibration.lesson().filter(|lesson| Some(lesson.source) == newest);
         let newly_learned = lesson.and_then(|lesson| lessons.learn(lesson, window));
         let limits = fold.limits.clone();
@@ -136,7 +134,7 @@ impl Conversation {
         Decision { plan, floor, estimate, arithmetic, is_over, newly_learned, limits }
     }
 
-    /// Says that the call which was planned last is not made.
+    /// Withdraws the last planned call: the host does not make it.
     pub fn withdraw(&mut self, lessons: &mut Lessons) {
         let Some(fold) = self.fold.as_mut().map(Arc::make_mut) else { return };
         if let Some(call) = fold.last_call() {

@@ -13,18 +13,18 @@ pub struct Prices {
     pub write: f64,
 }
 
-/// Settings of the sticky schedule that are not limits of the layers. The prices and the time to live that the host leaves out
-/// are learned from usage.
+/// Settings of the sticky schedule that are not layer limits. Prices and a time to live that the host omits are learned from
+/// usage.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Policy {
     /// Prices of the cache.
     #[serde(skip)]
     pub prices: Option<Prices>,
-    /// Seconds a cache entry lives unread.
+    /// Lifetime of an unread cache entry, in seconds.
     #[serde(skip)]
     pub ttl_seconds: Option<f64>,
-    /// Tokens to carry for one expected use: memory against the bill.
+    /// Tokens worth carrying for one expected use.
     pub economy: f64,
     /// True if the hook learns how the provider counts.
     pub calibrate: bool,
@@ -42,8 +42,8 @@ impl Prices {
         (self.write - self.read).max(0.0) * tokens.max(0.0)
     }
 
-    /// Returns `true` if the cache holds whole earlier requests only, as where writing has a price of its own: then a change in
-    /// the middle rewrites all messages.
+    /// Returns `true` if the cache serves only whole earlier requests, as one that charges for writing does. A change in the
+    /// middle then rewrites all messages.
     pub fn holds_whole_requests(&self) -> bool {
         self.write > 1.0
     }

@@ -1,6 +1,6 @@
-//! The layers recomputed at each call: what is sent follows from the transcript alone.
+//! Recomputes the layers at each call: the request follows from the transcript alone.
 //!
-//! Going on from the last call gives the same as starting over.
+//! Continuing from the last call gives the same request as starting over.
 
 use super::calibration::Calibration;
 use crate::context::request::account::Account;
@@ -10,19 +10,19 @@ use crate::context::request::layers::window::Window;
 use crate::context::request::layers::{Limits, Overflow, images, thinking, tool_results};
 use crate::context::request::validity::strip_unbound;
 
-/// How far the layers have come over a growing transcript.
+/// The progress of the layers over a growing transcript.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layers {
     window: Window,
-    /// Numbers of the tool results and of the messages with thinking that layers 1 and 2 have passed.
+    /// Number of tool results and of messages with thinking that layers 1 and 2 have passed.
     results_done: usize,
     thinkers_done: usize,
-    /// Old results that layer 1 has still to shorten: those that were read back stay whole for the open turn.
+    /// Old results that layer 1 shortens later: recalled ones stay whole for the open turn, kept states while they are newest.
     waiting: Vec<usize>,
 }
 
 impl Layers {
-    /// Brings the account to what is sent now; layer 4's part of it is on trial, for it starts anew at each call.
+    /// Updates the account for the next call. Layer 4's edits are a trial: it starts anew at each call.
     pub(super) fn settle(&mut self, account: &mut Account, limits: &Limits, calibration: &Calibration) {
         let estimate = calibration.estimate();
         let old = tool_results::old(account, limits);
@@ -52,13 +52,13 @@ impl Layers {
         images::fit(account, limits);
         if limits.overflow == Overflow::Shrink {
             shrink_to_fit(account, limits, calibration);
-            // The end of the trial counts as a change, so at the next call this is for good.
+            // The end of the trial counts as a change, so the next call strips this for good.
             strip_unbound(account);
         }
     }
 }
 
-/// Layer 4 where no more goes than must.
+/// Applies layer 4 with the least losses.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
     if !fits(account, limits, calibration) {
         let most = calibration.room().unwrap_or_else(|| limits.most_words());

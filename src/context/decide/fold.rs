@@ -1,8 +1,7 @@
-//! The memory of a schedule: a fold over the messages of a list.
-//!
-//! Messages go in one by one, and before each answer stands a call that was decided then. A decision depends on the messages
-//! before it alone, so the same transcript gives the same bytes after a restart. Every assistant message marks a call: even a
-//! failed request was sent with what was decided for it. The fold holds no clock and no text.
+//! The state of a schedule: a fold over the messages of a list.
+//! Messages enter one by one, and a call is decided before each answer. A decision depends only on the messages before it,
+//! so the same transcript gives the same bytes after a restart. Every assistant message marks a call: even a failed request
+//! was sent as decided. The fold holds no clock and no text.
 
 use std::mem::{replace, take};
 use std::ops::Range;
@@ -25,22 +24,22 @@ use crate::context::request::plan::Plan;
 use crate::context::request::validity::strip_within;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// The call that was planned last. Its edits are on trial until its answer comes.
+/// The call that was planned last. Its edits can be undone until its answer comes.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     /// Number of messages before its answer.
     pub(super) at: usize,
     pub(super) call: Call,
-    /// True if the frontier moves at it.
+    /// True if a batch is made for it.
     pub(super) moves: bool,
-    /// The rental before it was planned.
+    /// The ski rental before it was planned.
     pub(super) before: SkiRental,
 }
 
 /// The fold after some messages.
 #[derive(Clone, Debug, Default)]
 pub struct Fold {
-    /// The layers that are recomputed at each call; `None` under [`Mode::Sticky`].
+    /// The layers, recomputed at each call; `None` under [`Mode::Sticky`].
     pub(super) layers: Option<Layers>,
     pub(super) policy: Policy,
     /// The host's limits.
@@ -50,23 +49,23 @@ pub struct Fold {
     pub(super) account: Account,
     pub(super) reports: Reports,
     pub(super) pending: Option<Pending>,
-    /// True if a call that this process planned was answered.
+    /// True if a call planned by this process was answered.
     pub(super) has_answer: bool,
-    /// The index as of the last batch that was tried. Copies of the fold share it until the next one.
+    /// The index as of the last tried batch. Copies of the fold share it until the next batch.
     pub(super) index: Arc<CoverageIndex>,
     pub(super) rental: SkiRental,
-    /// True if a call was planned, also of the list before a rewrite.
+    /// True if a call was planned, even before a rewrite.
     pub(super) has_planned: bool,
-    /// True if an answer to the list before a rewrite came with usage.
+    /// True if an answer before a rewrite came with usage.
     pub(super) was_reported: bool,
-    /// Number of newest results that the next plan sends whole, if the list was rewritten since the last one.
+    /// Number of newest results that the next plan sends whole; `None` unless the list was just rewritten.
     pub(super) restored_results: Option<usize>,
-    /// Messages whose bound thinking no longer matches what precedes it, since the list was rewritten. The next plan strips it.
+    /// Messages whose bound thinking no longer matches its prefix after a rewrite. The next plan strips it.
     pub(super) stale_thinking: Range<usize>,
 }
 
 impl Fold {
-    /// The one before any message.
+    /// The fold before any message.
     pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
         let layers = (mode == Mode::EveryCall).then(Layers::default);
         let reports = Reports::new(policy.calibrate);
@@ -80,26 +79,26 @@ impl Fold {
         }
     }
 
-    /// The call that was planned last, as long as no answer came.
+    /// The last planned call, until its answer comes.
     pub fn last_call(&self) -> Option<&Call> {
         self.pending.as_ref().map(|pending| &pending.call)
     }
 
-    /// True if `list` goes on with the answer to the call that was planned last.
+    /// Returns `true` if `list` continues with the answer to the last planned call.
     pub fn is_answered(&self, list: &Transcript, lessons: &Lessons) -> bool {
         let at = self.account.rows().len();
         let answer = list.get(at).and_then(Message::assistant);
         answer.is_some() && lessons.is_answer_to(self.last_call(), list, at)
     }
 
-    /// The states that the ladder keeps, or the layers where the host asked for it.
+    /// The states that the ladder keeps, or the layers if the host asked for it.
     pub fn kept_states(&self) -> Vec<Kept> {
         let is_asked = self.limits.keeping == Keeping::Layers || self.is_reported();
         let states = || States::in_account(&self.account, &self.limits, self.estimate().scale);
         is_asked.then(states).unwrap_or_default().kept
     }
 
-    /// Takes in what is new in `transcript`. `lessons` say which answers came to calls with another list.
+    /// Enters the new messages of `transcript`. `lessons` know which answers belong to calls with another list.
     pub fn play(&mut self, transcript: &Transcript, lessons: &mut Lessons) {
         let known = self.account.rows().len();
         let (is_met, mut is_caught_up) = (known == 0, false);
@@ -107,7 +106,7 @@ impl Fold {
             if message.assistant().is_some() {
                 let raw = self.account.raw();
                 let sent = lessons.sent_before(transcript, index, raw);
-                // A list that was met as it stands is taken for the one that was sent.
+                // On first sight, an unchanged list counts as the one that was sent.
                 let other_list = sent.filter(|sent| !is_met || sent.raw != raw);
                 let mut request = self.settle_request(index, message, other_list.is_some());
                 if request.is_planned_here {
@@ -119,7 +118,7 @@ impl Fold {
                     lessons.answered(message, sent);
                     request.other_list = other_list;
                 } else {
-                    // A summary hides which call this answers: one of the latest.
+                    // A summary hides the answered call: it was one of the latest.
                     request.stated_window = lessons.stated_window();
                 }
                 // A late report was not known yet when this call was planned.
@@ -136,13 +135,13 @@ impl Fold {
         }
     }
 
-    /// Settles what was sent in the call that `message` answers. Replays the decision if this process did not make it, unless the
-    /// call had another list.
+    /// Settles the request that `message` answers. Replays the decision if this process did not make it, unless the call had
+    /// another list.
     fn settle_request(&mut self, index: usize, message: &Message, is_of_other_list: bool) -> Request {
         let is_planned_here = self.pending.as_ref().is_some_and(|call| call.at == index);
         if !is_planned_here {
             self.withdraw();
-            // Nothing was decided about this list when its call was made with another one.
+            // A call with another list decided nothing about this one.
             if !is_of_other_list && !self.reports.is_older_than_summary(message.timestamp_ms) {
                 self.decide(false);
             }
@@ -158,9 +157,9 @@ impl Fold {
         Request { sent, touched, is_planned_here, stated_window: None, other_list: None }
     }
 
-    /// Takes in the next message.
+    /// Enters the next message.
     pub(super) fn enter(&mut self, index: usize, message: &Message, transcript: &Transcript) {
-        // No answer came: the next message stands where it would.
+        // No answer came: the next message is in its place.
         if self.pending.as_ref().is_some_and(|call| call.at <= index) {
             self.withdraw();
         }
@@ -168,8 +167,7 @@ impl Fold {
         self.reports.pass(message);
     }
 
-    /// Sets what the host says of its model now. Under [`Mode::Sticky`] frozen messages stay as they are, and only what is decided
-    /// next goes by the new terms.
+    /// Sets the host's terms. Under [`Mode::Sticky`] they apply to later decisions only; edited messages stay as they are.
     pub fn set_terms(&mut self, transcript: &Transcript, terms: &Terms) {
         self.withdraw();
         self.policy = terms.policy;
@@ -182,7 +180,7 @@ impl Fold {
         }
     }
 
-    /// Goes by the host's limits, narrowed by what refusals taught. Returns `true` if that changes them.
+    /// Narrows the host's limits by what refusals taught. Returns `true` if that changes the limits in force.
     fn narrow(&mut self) -> bool {
         let before = replace(&mut self.limits, self.reports.calibration.narrow(&self.host_limits));
         let is_changed = before != self.limits;
@@ -193,7 +191,7 @@ impl Fold {
         is_changed
     }
 
-    /// The plan of the call that follows what was taken in, the size of the smallest request that could be sent, and why.
+    /// Plans the next call. Returns the plan, the size of the smallest possible request, and the arithmetic.
     pub fn plan(&mut self) -> (Plan, Size, Option<Arithmetic>) {
         self.withdraw();
         strip_within(&mut self.account, take(&mut self.stale_thinking));
@@ -205,7 +203,7 @@ impl Fold {
         (self.account.plan(), self.floor(), decided)
     }
 
-    /// Decides about the next call, which may be the first that is planned, and edits for it.
+    /// Decides about the next call and edits for it. `is_first` marks the first planned call.
     fn decide(&mut self, is_first: bool) -> Option<Arithmetic> {
         let before = self.rental;
         let decided = match &mut self.layers {
@@ -243,7 +241,7 @@ impl Fold {
         }
     }
 
-    /// Takes back what was edited for a call that is not made.
+    /// Undoes the edits for a call that is not made.
     pub(super) fn take_back(&mut self) {
         self.account.end_trial();
         self.account.take_changed();

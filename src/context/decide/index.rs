@@ -1,8 +1,7 @@
-//! The index of what was shown: each name and line, how often and when answers used it, and the uses that are lost with its last
-//! visible copy.
-//!
-//! Answers name names, copy lines, and quote lines of files in edits. A piece is likelier to be used again the more answers used
-//! it, and less likely with each call since, as a hyperbola. An edit makes the lines it replaces stale, whatever call showed them.
+//! The index of every name and line shown: how often and when answers used it, and the uses lost with its last visible copy.
+//! Answers repeat names, copy lines, and quote lines of files in edits. A piece is likelier to be used again the more
+//! answers used it. The chance falls with each call since, as a hyperbola. An edit makes the lines it replaces stale,
+//! whatever call showed them.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +16,7 @@ use crate::context::weights::{
     EDITING_HALF_LIFE, Forgetting, NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, WRITTEN_UNIT,
 };
 
-/// All names and lines shown so far, and the work on files.
+/// All names and lines shown so far, and the edits of files.
 #[derive(Clone, Debug, Default)]
 pub struct CoverageIndex {
     names: FxHashMap<Identifier, u32>,
@@ -47,19 +46,19 @@ struct Piece {
     place: Place,
 }
 
-/// Where a line stands besides the messages.
+/// The file that holds a line.
 #[derive(Clone, Copy, Debug, Default)]
 enum Place {
     #[default]
     Nowhere,
     /// In the file of this name.
     File(u64),
-    /// In no file any more: an edit replaced it, and nothing has shown it since.
+    /// In no file any more: an edit replaced it, and no message has shown it since.
     Replaced,
 }
 
 impl CoverageIndex {
-    /// Adds the messages of `account` that came since the last time.
+    /// Adds the messages of `account` since the last call of this.
     pub fn catch_up(&mut self, account: &Account) {
         for row in account.rows().iter().skip(self.messages.len()) {
             let (message, traits) = (&row.message, &row.message.traits);
@@ -88,7 +87,7 @@ impl CoverageIndex {
         self.calls
     }
 
-    /// Number of pieces: ids are below it.
+    /// Number of pieces; every id is below it.
     pub(super) fn len(&self) -> usize {
         self.pieces.len()
     }
@@ -110,7 +109,7 @@ impl CoverageIndex {
         ids.into()
     }
 
-    /// Adds a new message that shows `ids`. `target` is what its call reads or changes, if it is a result.
+    /// Adds a new message that shows `ids`. `target` is that of its call, if it is a result.
     fn enter(&mut self, ids: &[u32], traits: &Traits, is_answer: bool, target: Option<&Target>) {
         let calls = self.calls;
         let file = target.and_then(|target| target.files.first()).map(|file| file.path.name_hash());
@@ -155,7 +154,7 @@ impl CoverageIndex {
         })
     }
 
-    /// Returns `true` if an answer after that call used any name among `ids`.
+    /// Returns `true` if an answer after `call` used any name among `ids`.
     pub fn is_used_since(&self, call: u32, ids: &[u32]) -> bool {
         let mut pieces = ids.iter().filter_map(|&id| self.pieces.get(id as usize));
         pieces.any(|piece| piece.units == 0 && piece.last_use > call)
@@ -186,12 +185,12 @@ impl CoverageIndex {
             let nearness = Forgetting { worth: 1.0, half_life: EDITING_HALF_LIFE }.after(idle);
             (READ_LINE, self.first_edit_after(piece.last_shown), nearness)
         };
-        // Where the model works on a file, it may come back to any line of it.
+        // A model that works on a file may come back to any line of it.
         let since = self.touched.get(&file).map_or(since, |&touched| touched.max(since));
         copied + nearness * quoted.within(self.age(since), ahead)
     }
 
-    /// The first call after that one that edited anything; the latest where none did.
+    /// The first call after `call` that edited anything; the latest call if none did.
     fn first_edit_after(&self, call: u32) -> u32 {
         let first = self.edits.partition_point(|&edit| edit <= call);
         self.edits.get(first).copied().unwrap_or(self.calls)

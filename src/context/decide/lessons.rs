@@ -1,4 +1,4 @@
-//! Lessons that the conversations of a hook share: how each model counts, and what was sent in which call.
+//! Lessons that the conversations of a hook share: how each model counts, and what each call sent.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use super::calibration::{LearnedWindow, Lesson, SentSizes};
 use crate::context::facts::transcript::{Message, Source, Transcript};
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Answered calls that are remembered, the latest: a list that was compacted or cut holds few older ones.
+/// Most answered calls kept, the latest: a compacted or cut list has few older ones.
 const ANSWERS: usize = 4096;
-/// Calls that are remembered, the latest: more than a hook has under way.
+/// Most calls kept, the latest: more than a hook has pending.
 const CALLS: usize = 512;
-/// Reports that a conversation needs before its estimate becomes the hook's. With fewer the prior dominates.
+/// Reports before a conversation shares its estimate. With fewer the prior dominates.
 const MIN_REPORTS_TO_SHARE: usize = 3;
-/// Windows of one model that are remembered, the latest.
+/// Most windows kept of a model, the latest.
 const WINDOWS: usize = 8;
-/// Two calls are alike whose estimates differ by no more than this share.
+/// Largest relative difference between the estimates of two similar calls.
 const ALIKE: f64 = 0.03;
 
 /// A call that was planned.
@@ -25,7 +25,7 @@ const ALIKE: f64 = 0.03;
 pub struct Call {
     /// The identity of the last message of its list.
     pub last: Option<u128>,
-    /// What it sent.
+    /// The sizes it sent.
     pub sent: SentSizes,
     /// The estimate of its prompt, in provider tokens.
     pub estimated: f64,
@@ -34,8 +34,7 @@ pub struct Call {
 #[derive(Clone, Debug, Default)]
 struct Model {
     estimate: Option<Estimate>,
-    /// The windows that refusals taught, each with the window that the host stated then. A newly stated window overrides an old
-    /// refusal.
+    /// The learned windows, each after the window that the host stated then. A newly stated window overrides an old refusal.
     windows: Vec<(f64, LearnedWindow)>,
 }
 
@@ -43,31 +42,31 @@ struct Model {
 #[derive(Debug, Default)]
 pub struct Lessons {
     models: ByModel<Model>,
-    /// What was sent in the call of an answer, by its fingerprint.
+    /// The sizes sent in the call of an answer, by the answer's fingerprint.
     answers: FxHashMap<u128, SentSizes>,
     oldest_first: VecDeque<u128>,
-    /// The latest calls, the last one last.
+    /// The latest calls, newest last.
     calls: VecDeque<Call>,
 }
 
 impl Lessons {
-    /// A model, or before any answer the one that answered last.
+    /// What is known of a model; without `source`, of the one that answered last.
     fn model(&self, source: Option<&Source>) -> Option<&Model> {
         source.map_or_else(|| self.models.last().map(|(_, model)| model), |source| self.models.get(source))
     }
 
-    /// The estimate of a model; of the one that answered last before any answer.
+    /// The estimate of a model; without `source`, of the one that answered last.
     pub fn estimate(&self, source: Option<&Source>) -> Option<Estimate> {
         self.model(source)?.estimate
     }
 
-    /// The window that refusals taught of a model while the host stated the window `stated`.
+    /// The window learned from refusals while the host stated the window `stated`.
     pub fn window(&self, source: Option<&Source>, stated: f64) -> Option<LearnedWindow> {
         let windows = &self.model(source)?.windows;
         windows.iter().find(|(at, _)| at.total_cmp(&stated).is_eq()).map(|(_, window)| *window)
     }
 
-    /// Learns from a conversation in which the host states the window `stated`. Returns the model's window if it is news.
+    /// Learns from a conversation in which the host states the window `stated`. Returns the model's window if it is new.
     pub fn learn(&mut self, lesson: Lesson<'_>, stated: f64) -> Option<LearnedWindow> {
         let Lesson { source, line, window } = lesson;
         let is_news = window != self.window(Some(source), stated);
@@ -100,8 +99,8 @@ impl Lessons {
         }
     }
 
-    /// The call for which `may_be` holds and that the message at `at` of `list` answers: its list ended with the message before. If
-    /// several remain, it is the one whose estimate is nearest to the report; without a report, the latest.
+    /// The call that the message at `at` of `list` answers, among those that pass `may_be` and whose list ended with the
+    /// message before. Of several, the one whose estimate is nearest to the report; without a report, the latest.
     fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
         let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
         let reported = list.get(at).and_then(Message::reported_tokens);
@@ -119,7 +118,7 @@ impl Lessons {
         self.call_among(list, at, |_| true).is_none_or(is_like)
     }
 
-    /// Remembers what was sent in the call that this message answers.
+    /// Remembers the sizes sent in the call that `answer` answers.
     pub fn answered(&mut self, answer: &Message, sent: SentSizes) {
         if self.answers.insert(answer.fingerprint, sent).is_none() {
             self.oldest_first.push_back(answer.fingerprint);
@@ -130,12 +129,12 @@ impl Lessons {
         }
     }
 
-    /// What was sent in the call that the message at `at` answers, behind messages of the size `raw`; `None` if no such call is
-    /// known.
+    /// The sizes sent in the call that the message at `at` answers; `None` if it is unknown. `raw` is the size of the
+    /// messages before it.
     pub fn sent_before(&self, list: &Transcript, at: usize, raw: Size) -> Option<SentSizes> {
         let known = self.answers.get(&list.get(at)?.fingerprint).copied();
-        // Branches may send one list in several forms: a call of exactly this size comes first. The host may have edited the list
-        // since: any other call comes second.
+        // Branches may send one list in several forms, so a call of exactly this size wins. The host may have edited the
+        // list since, so any other call comes second.
         let exact = || self.call_among(list, at, |call| call.sent.raw == raw);
         known.or_else(|| exact().or_else(|| self.call_among(list, at, |_| true)).map(|call| call.sent))
     }

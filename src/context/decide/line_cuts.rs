@@ -1,6 +1,6 @@
-//! Chooses the lines of an old tool result that are worth their tokens: the rest is cut, word for word and in order.
+//! Chooses the lines of an old tool result that are worth their tokens, and cuts the rest.
 //!
-//! A line counts only names that no kept line above it shows. A gap that saves no more than its marker costs is not made.
+//! A line counts only names that no kept line above it shows. A gap must save more than its marker costs.
 
 use std::ops::Range;
 
@@ -17,8 +17,7 @@ struct RowChoice {
     is_kept: bool,
 }
 
-/// Chooses the lines of a result that stay at `price` a token. Returns `None` if all do. If none does, the marker line is sent
-/// alone.
+/// Chooses the lines of a result that stay at `price` a token; `None` if all do. If none does, only the marker line is sent.
 pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
     let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
@@ -33,8 +32,8 @@ pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -
     lines.iter().any(|line| !line.is_kept).then(|| kept_lines(sent, pieces, view, layout, &lines))
 }
 
-/// Keeps the rows whose line and names, as far as no kept row before shows them, are worth their tokens. `worth` is that of all
-/// that the message shows, its `names` names first.
+/// Keeps the rows that are worth their tokens: by their line and the names that no kept row before shows. `worth` holds the
+/// message's `names` names, then its lines.
 fn worthy(layout: &Layout, rows: &[usize], names: usize, mut worth: Vec<f64>, price: f64) -> Vec<RowChoice> {
     let choose = |&at: &usize| {
         let tokens = layout.rows.get(at).map_or(0.0, |row| f64::from(row.tokens));
@@ -48,7 +47,7 @@ fn worthy(layout: &Layout, rows: &[usize], names: usize, mut worth: Vec<f64>, pr
     rows.iter().map(choose).collect()
 }
 
-/// Keeps the gaps that save no more than their marker costs.
+/// Keeps the lines of gaps that save no more than their marker costs.
 fn fill_gaps(lines: &mut [RowChoice], marker: f64) {
     for run in lines.chunk_by_mut(is_one_run) {
         if run.iter().map(|line| line.tokens).sum::<f64>() <= marker {
@@ -85,7 +84,7 @@ fn kept_lines(
     KeptLines { keeps: keeps.collect(), tokens: (beside + shown) as u32, rows }
 }
 
-/// The cause of what is worth most among what a run of lines shows.
+/// The cause of the piece worth most in a run of lines.
 fn cause_of(view: &View<'_>, ids: &[u32]) -> Keep {
     let worth = ids.iter().map(|&id| (view.loss(id, 1), id));
     let most = worth.filter(|(worth, _)| *worth > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -1,7 +1,6 @@
-//! When the layers' frontier may move.
-//!
-//! `every_call` recomputes the layers each time; `sticky` folds over the transcript and moves only when that pays. Over a
-//! transcript that only grows both are pure; a [`Conversation`] also knows what was really sent of one that was rewritten.
+//! Decides when and how far to edit.
+//! `every_call` recomputes the layers each time; `sticky` folds over the transcript and edits only when that pays. Both are
+//! pure over a transcript that only grows. A [`Conversation`] also knows what was sent before a rewrite.
 
 pub mod by_model;
 pub mod cache_watch;
@@ -36,7 +35,7 @@ use crate::tokens::estimate::{Estimate, Size};
 pub enum Mode {
     /// Recompute the layers at each call.
     EveryCall,
-    /// Move when it pays. Servers that report no cached tokens mostly keep a prefix cache all the same.
+    /// Edit when it pays. Most servers that report no cached tokens have a prefix cache, too.
     #[serde(alias = "auto")]
     Sticky,
 }
@@ -48,11 +47,11 @@ pub struct Terms {
     pub policy: Policy,
     /// The limits of the layers.
     pub limits: Limits,
-    /// Tokens of its prompt and tools, if it tells.
+    /// Tokens of its prompt and tools, if it states them.
     pub overhead_tokens: Option<f64>,
     /// When the host sent a request again to keep the provider's cache alive, in ms since 1970.
     pub warmed_ms: Vec<f64>,
-    /// When it gave the cache up, in ms since 1970.
+    /// When it gave up the cache, in ms since 1970.
     pub lost_ms: Vec<f64>,
 }
 
@@ -61,16 +60,16 @@ pub struct Terms {
 pub struct Decision {
     /// The edits.
     pub plan: Plan,
-    /// The size of the smallest request that could be sent.
+    /// The size of the smallest possible request.
     pub floor: Size,
     /// The estimate of prompts.
     pub estimate: Estimate,
-    /// The arithmetic of the sticky schedule; `None` where the layers were recomputed.
+    /// The arithmetic of the sticky schedule; `None` under [`Mode::EveryCall`].
     pub arithmetic: Option<Arithmetic>,
     /// True if the request may not fit: the last one was refused for its length, or the estimate is over the budget.
     pub is_over: bool,
-    /// The window of the model that answered last, if a refusal taught it to the hook just now.
+    /// The window of the model that answered last, if a refusal has just taught it.
     pub newly_learned: Option<LearnedWindow>,
-    /// The limits that hold: the host's, narrowed by what refusals taught.
+    /// The limits in force: the host's, narrowed by what refusals taught.
     pub limits: Limits,
 }

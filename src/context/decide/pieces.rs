@@ -16,11 +16,11 @@ pub struct MessagePieces {
 }
 
 impl MessagePieces {
-    /// Ids of what the message shows in the form that `row` sends.
+    /// Ids of the pieces that the message shows in the form of `row`.
     pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {
         match row.form() {
             Form::Whole => Cow::Borrowed(&self.whole),
-            // Head and tail of which most is there.
+            // A cut that keeps most of the text counts as whole.
             Form::Cut(_) if 2 * row.tokens() > row.message.tokens => Cow::Borrowed(&self.whole),
             Form::Lines(_) => self.of_rows(row, row.sent_rows().into_iter()).into(),
             Form::Edited | Form::Cut(_) => Cow::Borrowed(self.edited.as_deref().unwrap_or_default()),
@@ -28,7 +28,7 @@ impl MessagePieces {
         }
     }
 
-    /// Ids of what these rows of the text show, ascending and unique.
+    /// Ids of the pieces in these rows of the text, ascending and unique.
     pub fn of_rows(&self, row: &Row, rows: impl Iterator<Item = usize>) -> Vec<u32> {
         let traits = &row.message.traits;
         let Some(layout) = &traits.layout else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What an answer tells of its call, under both schedules: what the provider counted, and what its cache gave.
+//! Reads from answers, under both schedules, how the provider counted and what its cache served.
 
 use super::cache_watch::CacheWatch;
 use super::calibration::{Calibration, SentSizes};
@@ -9,15 +9,15 @@ use crate::tokens::estimate::Size;
 /// A request that was answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The sent part of the transcript.
+    /// The size of the request.
     pub sent: Size,
-    /// The oldest message that was sent otherwise than before.
+    /// The oldest message sent in another form than before.
     pub touched: Option<usize>,
     /// True if this process planned it.
     pub is_planned_here: bool,
     /// The window that the host stated, unless the call had another list.
     pub stated_window: Option<f64>,
-    /// What was sent in it, if the host changed the list afterwards.
+    /// The sizes sent, if the host changed the list afterwards.
     pub other_list: Option<SentSizes>,
 }
 
@@ -26,7 +26,7 @@ pub struct Request {
 pub struct Reports {
     /// How models count.
     pub calibration: Calibration,
-    /// What is known of their caches.
+    /// The state of their caches.
     pub watch: CacheWatch,
     /// Timestamp of the newest message that is neither an answer nor a tool result, in ms.
     newest_input_ms: Option<f64>,
@@ -34,17 +34,17 @@ pub struct Reports {
     summary_ms: Option<f64>,
     /// True if the message before the next one is a summary.
     is_behind_summary: bool,
-    /// True if the host rewrote the list: that it holds a summary tells, too.
+    /// True if the host rewrote the list; a summary in it shows that, too.
     is_rewritten: bool,
 }
 
 impl Reports {
-    /// No lessons yet; `calibrates` where the provider's counts are learned from.
+    /// Nothing learned yet. `calibrates` learns from the provider's counts.
     pub fn new(calibrates: bool) -> Self {
         Self { calibration: Calibration::new(calibrates), ..Self::default() }
     }
 
-    /// Takes in a message before the next call.
+    /// Enters a message before the next call.
     pub fn pass(&mut self, message: &Message) {
         let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
         if is_input && message.timestamp_ms > self.newest_input_ms {
@@ -56,13 +56,13 @@ impl Reports {
         }
     }
 
-    /// Returns `true` if an answer of this time, to a call that this process did not plan, belongs to a list from before the
-    /// summary. An answer right behind a summary always does: a host asks something first.
+    /// Returns `true` if an answer of this time, to a call not planned by this process, is from before the summary. An
+    /// answer right after a summary always is: a host asks something first.
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
         self.is_behind_summary || is_older(time_ms, self.summary_ms)
     }
 
-    /// Takes in the answer at `index`, which is not in the account yet.
+    /// Enters the answer at `index`, which is not in the account yet.
     pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: Request) {
         let Some(assistant) = message.assistant() else { return };
         let Request { sent, touched, is_planned_here, stated_window, other_list } = request;
@@ -70,8 +70,8 @@ impl Reports {
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
         self.is_rewritten |= other_list.is_some();
-        // Without a rewrite the recording may have been made without the hook, so both sizes stay possible. After one, this process
-        // knows what was sent.
+        // Without a rewrite, a recording may have been made without the hook, so both sizes stay possible. After one, this
+        // process knows the size sent.
         let is_known = self.is_rewritten && (is_planned_here || other_list.is_some());
         let edited = other_list.map_or(sent, |sent| sent.edited);
         let stated_window = other_list.map_or(stated_window, |sent| sent.stated_window);
@@ -81,13 +81,13 @@ impl Reports {
         }
     }
 
-    /// Takes in what was reported late.
+    /// Enters late reports.
     pub fn catch_up(&mut self, account: &mut Account, transcript: &Transcript) {
         let late = self.calibration.catch_up(transcript.messages());
         account.renew(transcript, &late);
     }
 
-    /// Goes on with a list that its host rewrote. `is_tail` says that only the tail of one request changed.
+    /// Continues with a rewritten list. `is_tail`: only the tail of one request changed.
     pub fn after_rewrite(&mut self, is_tail: bool) {
         (self.newest_input_ms, self.summary_ms, self.is_rewritten) = (None, None, true);
         if !is_tail {
@@ -101,7 +101,7 @@ fn is_older(time_ms: Option<f64>, than: Option<f64>) -> bool {
     time_ms.zip(than).is_some_and(|(time, than)| time < than)
 }
 
-/// When the newest message was made, in ms.
+/// Timestamp of the newest message, in ms.
 pub fn newest_ms(account: &Account) -> Option<f64> {
     account.rows().last().and_then(|row| row.message.timestamp_ms)
 }

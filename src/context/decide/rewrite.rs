@@ -1,4 +1,4 @@
-//! A list that its host rewrote: what it shares with the list before, and what goes on of that.
+//! Compares a rewritten list with the one before, and continues the fold on it.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::context::request::account::{Account, Row};
 use crate::context::request::layers::thinking;
 use crate::context::request::validity::{strip_among, strip_unbound, strip_within};
 
-/// A rewritten list beside the messages that a fold took in.
+/// A rewritten list, compared with the messages of a fold.
 #[derive(Debug)]
 pub(super) struct Rewrite {
     /// The shared prefix: the position in the old list of each new message. `None` for a renewed system message and for another
@@ -22,26 +22,26 @@ pub(super) struct Rewrite {
     pub shared: Vec<Option<usize>>,
     /// End of the shared prefix in the old list.
     pub shared_old_end: usize,
-    /// Position in the new list before which all answers were taken in.
+    /// Position in the new list before which all answers are known.
     pub known_end: usize,
-    /// Position in the new list of the answer to the call that was planned last, if it is there.
+    /// Position in the new list of the answer to the last planned call.
     pub answer: Option<usize>,
     /// True if the shared prefix holds every old answer: then only the tail of one request changed.
     pub is_tail: bool,
-    /// Position in the new list of the first changed message that is no system message.
+    /// Position in the new list of the first changed message but system ones.
     pub first_changed: Option<usize>,
-    /// True if the lists share system messages only: then they are two conversations.
+    /// True if the lists share only system messages: then they are two conversations.
     pub is_unrelated: bool,
 }
 
 impl Rewrite {
-    /// Messages of the new list whose bound thinking no longer matches what precedes it.
+    /// Messages of the new list whose bound thinking no longer matches its prefix.
     fn stale_thinking(&self) -> Range<usize> {
         let end = self.answer.map_or(self.known_end, |answer| answer + 1);
         self.first_changed.map_or(0..0, |changed| changed..end)
     }
 
-    /// Compares `list` with the messages of a fold, which are the same before `unchecked`. Returns `None` if it only adds to them.
+    /// Compares `list` with the messages of a fold from `unchecked` on. Returns `None` if it only adds to them.
     pub(super) fn of(fold: &Fold, list: &Transcript, unchecked: usize) -> Option<Self> {
         let account = &fold.account;
         let len = account.rows().len();
@@ -75,7 +75,7 @@ impl Rewrite {
             return None;
         }
         let last_answer = account.last_answer();
-        // Messages that came in for a withdrawn call only were never sent.
+        // Messages that only a withdrawn call had were never sent.
         let unanswered = fold.pending.as_ref().map(|call| call.at);
         let sent_end = unanswered.or(last_answer.map(|last| last + 1)).unwrap_or(0);
         let first_changed = first_changed.or((old < sent_end).then_some(new));
@@ -92,7 +92,7 @@ impl Rewrite {
         let newest_known = known_end.checked_sub(1).and_then(|index| list.get(index));
         let newest_old = last_answer.and_then(|index| account.message(index));
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
-        // A compaction may leave no message that was sent, but the answer to the last call.
+        // A compaction may leave the answer to the last call, and no message that was sent.
         let is_all_new = || !list.messages().iter().any(|message| is_left(message));
         let answer =
             if is_tail || is_kept || (old == 0 && is_all_new()) { answers(known_end).next() } else { None };
@@ -104,13 +104,13 @@ impl Rewrite {
 }
 
 impl Fold {
-    /// True if it holds more than the messages tell: a list that was met as it stands and sent so tells all.
+    /// Returns `true` if it knows more than the messages show. A list sent unedited shows all.
     pub(super) fn outlives_rewrites(&self) -> bool {
         self.has_answer || (self.layers.is_none() && self.account.sent() != self.account.raw())
     }
 
-    /// The fold of a list that its host rewrote. Under the sticky schedule what both lists begin with is sent as it was; from there
-    /// on nothing is decided yet.
+    /// The fold of a rewritten list. Under the sticky schedule the shared prefix is sent as before; nothing is decided yet
+    /// about the rest.
     pub(super) fn after_rewrite(
         &self,
         transcript: &Transcript,
@@ -118,12 +118,12 @@ impl Fold {
         lessons: &Lessons,
     ) -> Self {
         let stale_thinking = rewrite.stale_thinking();
-        // A host may go back to a list whose call was answered later.
+        // A host may return to a list whose call was answered later.
         rewrite.answer = rewrite.answer.filter(|&at| lessons.is_answer_to(self.last_call(), transcript, at));
         let mut reports = self.reports.clone();
         reports.after_rewrite(rewrite.is_tail);
         let is_sticky = self.layers.is_none();
-        // Where only the tail of one request changed, what a batch cut for its room stays cut.
+        // If only the tail of one request changed, the cuts of the last batch stay.
         let newest_results = if rewrite.is_tail { 0 } else { self.limits.keep_recent_tool_results };
         let mut anew = Self {
             layers: self.layers.as_ref().map(|_| Layers::default()),
@@ -151,25 +151,25 @@ impl Fold {
             anew.freeze(&self.account, transcript, &rewrite);
         }
         anew.rental = SkiRental { left: anew.rental.left.min(anew.context()), ..anew.rental };
-        // What was planned last was sent. The call counts when its answer comes.
-        let lived = self.pending.clone().zip(rewrite.answer);
-        anew.pending = lived.map(|(call, at)| Pending { at, before: anew.rental, ..call });
+        // The last planned call was sent. It counts when its answer comes.
+        let pending = self.pending.clone().zip(rewrite.answer);
+        anew.pending = pending.map(|(call, at)| Pending { at, before: anew.rental, ..call });
         anew
     }
 
-    /// What a rewritten list owes.
+    /// The ski rental of a rewritten list.
     fn rental_after(&self, rewrite: &Rewrite) -> SkiRental {
-        // A new conversation owes nothing to what was carried before.
+        // A new conversation has carried nothing yet.
         if rewrite.is_unrelated {
             return SkiRental::default();
         }
-        // Nor does a list to a question that was asked aside.
+        // A side question does not count as carrying.
         let is_aside = rewrite.is_tail && rewrite.answer.is_none();
         let aside = self.pending.as_ref().filter(|call| is_aside && !call.moves);
         aside.map_or(self.rental, |call| call.before)
     }
 
-    /// Sends the groups that end in what both lists begin with as `before` does. Of a group that was cut, bound thinking stays out.
+    /// Sends the groups within the shared prefix as `before` does. Strips bound thinking from the first split group on.
     fn freeze(&mut self, before: &Account, transcript: &Transcript, rewrite: &Rewrite) {
         let Rewrite { shared, shared_old_end, .. } = rewrite;
         let is_edited = |row: &Row| row.sent.is_edited();
@@ -189,7 +189,7 @@ impl Fold {
         self.account.take_changed();
     }
 
-    /// Sends whole what the end of a rewritten list may not do without. Bound thinking that was taken out never comes back.
+    /// Restores the messages that the end of a rewritten list needs whole. Stripped bound thinking never comes back.
     pub(super) fn restore(&mut self, newest_results: usize) {
         let step = thinking::step_under_way(&self.account);
         let needed = self.account.needed_whole(newest_results, step);

@@ -8,29 +8,29 @@ pub use crate::contract::Verdict;
 pub struct Arithmetic {
     /// The decision and its reason.
     pub verdict: Verdict,
-    /// True if nothing is left in the provider's cache.
+    /// True if the provider's cache has expired.
     pub is_cold: bool,
     /// Estimated prompt tokens before the decision.
     pub context: f64,
-    /// Tokens that a batch removes where one was worked out, else those above the size that the last one left.
+    /// Tokens that the tried batch removes; without one, those above the size that the last batch left.
     pub removable: f64,
-    /// Paid so far for carrying them, in input tokens.
+    /// Cost so far of carrying them, in input tokens.
     pub carried: f64,
     /// The cost of rewriting the rest, in input tokens.
     pub rewrite: f64,
-    /// Calls after which a batch has paid for itself: worked out where one was, else expected.
+    /// Calls until a batch pays for itself: of the tried batch, else expected.
     pub payback_calls: f64,
 }
 
 impl Verdict {
-    /// True if the frontier moves.
+    /// Returns `true` if a batch is made.
     pub const fn moves(self) -> bool {
         !matches!(self, Self::Wait | Self::Unpaid | Self::TurnOpen)
     }
 }
 
-/// Calls, the one that moves among them, until what a batch removes and is no longer read has paid for what is written anew
-/// behind the first change; both in provider tokens.
+/// Number of calls, the batch's own included, until `removed` tokens that are no longer read pay for `rewritten` tokens
+/// after the first change; both in provider tokens.
 ///
 /// ```
 /// use pi_strata::context::decide::economy::Prices;

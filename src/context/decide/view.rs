@@ -1,24 +1,24 @@
-//! What is in view while a batch is worked out, and what is lost with a message.
+//! Counts the visible copies of each piece during a batch, and computes the loss of a message.
 
 use super::index::CoverageIndex;
 use crate::context::request::account::Account;
 
-/// The visible copies of each piece, while a batch is worked out.
+/// The visible copies of each piece, during a batch.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     index: &'a CoverageIndex,
     copies: Vec<u32>,
-    /// Answers ahead whose uses count.
+    /// Number of next answers whose uses count.
     ahead: f64,
 }
 
 impl<'a> View<'a> {
-    /// Nothing is visible. Uses count in the next `ahead` answers.
+    /// A view of nothing. Uses count in the next `ahead` answers.
     pub fn new(index: &'a CoverageIndex, ahead: f64) -> Self {
         Self { index, copies: vec![0; index.len()], ahead }
     }
 
-    /// What `account` sends.
+    /// A view of what `account` sends.
     pub fn of(index: &'a CoverageIndex, account: &Account, ahead: f64) -> Self {
         let mut view = Self::new(index, ahead);
         for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(index.message(at))) {
@@ -32,14 +32,14 @@ impl<'a> View<'a> {
         self.index
     }
 
-    /// Adds a message that shows these.
+    /// Adds a message that shows `ids`.
     pub fn show(&mut self, ids: &[u32]) {
         for &id in ids {
             self.copies.get_mut(id as usize).into_iter().for_each(|copies| *copies += 1);
         }
     }
 
-    /// Removes a message that showed these.
+    /// Removes a message that shows `ids`.
     pub fn hide(&mut self, ids: &[u32]) {
         for &id in ids {
             let copies = self.copies.get_mut(id as usize).into_iter();

@@ -1,27 +1,26 @@
-//! What refusals teach of a model's window: the limit that the endpoint names, or a bound between what was refused and
-//! what was accepted.
+//! Learns a model's window from refusals: the limit that the endpoint names, or a bound between refused and accepted sizes.
 
 use crate::context::facts::transcript::Refusal;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Share of a named limit that the next request may have: the estimate of what goes is not exact.
+/// Share of a named limit for the next request: estimates are not exact.
 const NAMED_SHARE: f64 = 0.9;
-/// Share of a refused request that the next one may have where no limit was named.
+/// Share of a refused size for the next request, if no limit was named.
 const STEP_SHARE: f64 = 0.8;
 
-/// A window as its endpoint named it.
+/// A window that an endpoint named.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LearnedWindow {
     /// Tokens of prompt and answer together.
     pub tokens: f64,
-    /// Tokens of it that requests ask for the answer; 0 where the endpoint did not say.
+    /// Tokens of it that requests reserve for the answer; 0 if not named.
     pub output: f64,
 }
 
 /// The lessons of one model's refusals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Learned {
-    /// `None` where no limit was named, or more was accepted since.
+    /// `None` if no limit was named, or a larger prompt was accepted since.
     pub(super) window: Option<LearnedWindow>,
     /// The smallest request that was refused without a limit.
     refused: Option<Size>,
@@ -30,12 +29,12 @@ pub(super) struct Learned {
 }
 
 impl Learned {
-    /// Takes in a refusal of a request of `tokens`; returns the most tokens of the next one.
+    /// Learns from the refusal of a request of `tokens`. Returns the most tokens of the next one.
     pub(super) fn refuse(&mut self, refusal: Refusal, sent: Size, tokens: f64) -> f64 {
         let output = refusal.output.unwrap_or(0.0);
         let limit = refusal.limit_for(tokens);
         let named = limit.map(|limit| LearnedWindow { tokens: limit.round(), output });
-        // A limit that the request obeys is not what it was refused for.
+        // A limit that the request obeys was not the cause.
         if let Some(window) = named.filter(|window| (1.0..tokens).contains(&window.room())) {
             *self = Self { window: Some(window), refused: None, accepted: 0.0 };
             return window.room();
@@ -47,14 +46,14 @@ impl Learned {
         STEP_SHARE * tokens
     }
 
-    /// Takes in a prompt that was accepted.
+    /// Learns from an accepted prompt.
     pub(super) fn accept(&mut self, tokens: f64, estimate: &Estimate) {
         self.accepted = self.accepted.max(tokens);
         self.window = self.window.filter(|window| tokens <= window.tokens);
         self.refused = self.refused.filter(|refused| tokens <= estimate.tokens(*refused));
     }
 
-    /// Most tokens of a request by a refusal that named no limit.
+    /// Most tokens of a request after a refusal that named no limit.
     pub(super) fn bound(&self, estimate: &Estimate) -> f64 {
         let step = |refused: Size| self.accepted.max(STEP_SHARE * estimate.tokens(refused));
         self.refused.map_or(f64::INFINITY, step)

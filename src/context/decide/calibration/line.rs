@@ -1,29 +1,28 @@
 //! A line through the newest report of a model.
-//!
-//! A prompt has `scale × tokens counted + frame × messages + base` tokens. Text that comes is taken to count as the newest steps
-//! did; a step is the difference between two reports that follow one another. Text that goes is older: it is taken to count as
-//! all that stands between the smallest known prompt and the newest.
+//! A prompt has `scale × tokens counted + frame × messages + base` tokens. A step is the difference between two successive
+//! reports. Added text counts as in the newest steps. Removed text is older: it counts as the text between the smallest
+//! known prompt and the newest.
 
 use super::PRIOR_SCALE;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
-/// Providers count between 0.7 and 3 tokens for one of cl100k; a little room on both sides.
+/// Provider tokens per cl100k token: 0.7 to 3, with some margin.
 const SCALES: std::ops::RangeInclusive<f64> = 0.6..=3.5;
-/// Tokens that providers count around a message: 3 to 6 are documented, templates that spell their marks out reach 20.
+/// Tokens that providers count around a message: 3 to 6 are documented, verbose templates reach 20.
 const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
 /// Most tokens of prompt and tools: agents send 10 000 to 50 000.
 const MOST_OVERHEAD: f64 = 100_000.0;
-/// Weight of what is known before any report, in cl100k tokens of learned text, and for the frame in messages per such token.
+/// Weight of the prior scale in cl100k tokens of learned text, and of the prior frame in messages per such token.
 const PRIOR_WEIGHT: f64 = 500.0;
 const FRAME_WEIGHT: f64 = 0.05;
-/// A step of fewer cl100k tokens tells no more of the frame: the size of a text that is cut is known to within a few of them.
+/// Least cl100k tokens that a step counts as when it weighs the frame: the size of a cut text is known to within a few.
 const LEAST_STEP: f64 = 32.0;
-/// Most that one step weighs, in cl100k tokens: a change of the prompt beside it must not decide.
+/// Largest weight of one step, in cl100k tokens: a simultaneous change of the prompt must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
-/// Reports of one model that count, the newest: a conversation's kind of text changes.
+/// Most reports kept of a model, the newest: a conversation's kind of text changes.
 const REPORTS: usize = 32;
-/// A report that no new text explains is doubted until the next one agrees, if it is off by more than this share of the prompt and
-/// these tokens.
+/// An unexplained report is doubted until the next one agrees, if it is off by more than this share of the prompt plus these
+/// tokens.
 const DOUBTED_SHARE: f64 = 0.05;
 const DOUBTED_TOKENS: f64 = 1000.0;
 
@@ -43,12 +42,12 @@ type Step = (f64, f64, f64);
 pub(super) struct Line {
     /// The scale before any step.
     prior: f64,
-    /// The newest is the last.
+    /// Newest last.
     reports: Vec<Report>,
-    /// The smallest prompt so far, be it older than these.
+    /// The smallest prompt so far, even if older than these.
     smallest: Report,
     doubted: Option<Report>,
-    /// Through the newest report.
+    /// The line through the newest report.
     pub(super) estimate: Estimate,
 }
 
@@ -61,7 +60,7 @@ impl Report {
         self.tokens - frame * self.size.messages as f64
     }
 
-    /// False if no provider counts so.
+    /// Returns `false` if no provider counts so.
     pub(super) fn is_possible(&self) -> bool {
         let (tokens, counted) = (self.without_frames(MESSAGE_FRAME_TOKENS), self.counted());
         (SCALES.start() * counted..=SCALES.end() * counted + MOST_OVERHEAD).contains(&tokens)
@@ -80,7 +79,7 @@ impl Report {
 }
 
 impl Line {
-    /// A line through one report. `overhead` is the size of prompt and tools in cl100k tokens, if it is known.
+    /// A line through one report. `overhead` is the cl100k tokens of prompt and tools, if known.
     pub(super) fn new(first: Report, overhead: Option<f64>) -> Self {
         // A prompt that is mostly overhead says little about the scale.
         let told = overhead.map_or(PRIOR_SCALE, |overhead| {
@@ -95,17 +94,17 @@ impl Line {
         line
     }
 
-    /// Number of reports that the line rests on.
+    /// Number of reports behind the line.
     pub(super) fn reports(&self) -> usize {
         self.reports.len()
     }
 
-    /// Takes in the next report. One that is far off is doubted, unless it is `certain`, until the next one agrees.
-    pub(super) fn take(&mut self, next: Report, is_certain: bool) {
+    /// Adds the next report. Unless certain, one far off is doubted until the next agrees.
+    pub(super) fn add(&mut self, next: Report, is_certain: bool) {
         let Some(newest) = self.reports.last() else { return };
         if !self.agree(newest, &next) {
-            let is_borne_out = self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
-            if !is_certain && !is_borne_out {
+            let is_confirmed = self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
+            if !is_certain && !is_confirmed {
                 self.doubted = Some(next);
                 return;
             }
@@ -123,18 +122,18 @@ impl Line {
         self.fit();
     }
 
-    /// Residual of the report `next` less that of the report `known`.
+    /// Residual of `next` less that of `known`.
     fn residual_since(&self, known: &Report, next: &Report) -> f64 {
         let tokens = |report: &Report| report.tokens - self.estimate.tokens(report.size);
         tokens(next) - tokens(known)
     }
 
-    /// Tokens by which the line misses this report.
+    /// Error of the line for this report, in tokens.
     pub(super) fn miss(&self, next: &Report) -> f64 {
         (next.tokens - self.estimate.tokens(next.size)).abs()
     }
 
-    /// True if `next` is near the line through `known`, or new text may have made the difference.
+    /// Returns `true` if `next` is near the line through `known`, or new text explains the difference.
     fn agree(&self, known: &Report, next: &Report) -> bool {
         let near = DOUBTED_SHARE * known.tokens.max(next.tokens) + DOUBTED_TOKENS;
         self.residual_since(known, next).abs() <= near || next.is_growth_of(known)
@@ -152,7 +151,7 @@ impl Line {
             median((self.prior, PRIOR_WEIGHT), scales.filter(|(scale, _)| SCALES.contains(scale)))
         };
         let growth = growth_with(MESSAGE_FRAME_TOKENS);
-        // Short messages tell of the frame, long ones of the scale.
+        // Short messages show the frame, long ones the scale.
         let frames = steps.iter().filter(|(.., messages)| messages.abs() > 0.0);
         let frames = frames.map(|&(tokens, counted, messages)| {
             ((tokens - growth * counted) / messages, messages.powi(2) / counted.abs().max(LEAST_STEP))
@@ -164,13 +163,13 @@ impl Line {
         let smallest = &self.smallest;
         let span = tokens - smallest.without_frames(frame) + PRIOR_WEIGHT * growth;
         let scale = span / (counted - smallest.counted() + PRIOR_WEIGHT);
-        // Prompt and tools are never smaller than nothing.
+        // Prompt and tools are never negative.
         let scale = scale.min(tokens / counted).clamp(*SCALES.start(), *SCALES.end());
         self.estimate = Estimate { base: tokens - scale * counted, scale, frame, newest: counted, growth };
     }
 }
 
-/// The weighted median of some values and the one `known` before them.
+/// The weighted median of `values` and the prior `known`.
 fn median(known: (f64, f64), values: impl Iterator<Item = (f64, f64)>) -> f64 {
     let mut all: Vec<(f64, f64)> = std::iter::once(known).chain(values).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -1,7 +1,6 @@
 //! Calibration: how each model counts, and the window that refusals taught.
-//!
-//! Each model has a line through its reports, and a second one as soon as the hook's edits make a difference (`lines.rs`).
-//! An endpoint that refuses a request for its length and names its tokens reports them.
+//! Each model has a line through its reports, and a second one once the hook's edits make a difference (`lines.rs`). A
+//! refusal for length that names the tokens of the prompt counts as a report.
 
 mod learned;
 mod line;
@@ -18,24 +17,23 @@ use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
 use crate::context::request::layers::Limits;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Provider tokens per cl100k token before a model has taught us: Claude on recorded sessions, 1.22 to 1.33.
+/// Provider tokens per cl100k token before any report: Claude on recorded sessions, 1.22 to 1.33.
 pub const PRIOR_SCALE: f64 = 1.27;
-/// Assumed tokens of prompt and tools where a model's first report is a refusal, in cl100k tokens.
+/// Assumed cl100k tokens of prompt and tools, if a model's first report is a refusal.
 const USUAL_OVERHEAD: f64 = 5000.0;
-/// Answers without a usable report that are remembered, the latest.
+/// Most answers kept without a usable report, the latest.
 const UNREPORTED: usize = 16;
-/// Largest relative error between the prompt that a refusal names and the estimate. With a larger one the number is not the
-/// prompt.
+/// Largest relative error between the prompt that a refusal names and the estimate. Beyond it the number is not the prompt.
 const MOST_MISS: f64 = 0.5;
 
 /// Size of a request without the hook's edits and with them, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SentSizes {
-    /// The transcript as it was: what a recording without the hook sent.
+    /// The unedited transcript, as a recording without the hook sent it.
     pub raw: Size,
     /// With the edits decided then.
     pub edited: Size,
-    /// The window that the host stated at the call, in tokens; `None` if that is not known.
+    /// The window that the host stated at the call, in tokens; `None` if unknown.
     pub stated_window: Option<f64>,
 }
 
@@ -45,25 +43,25 @@ struct Model {
     learned: Learned,
 }
 
-/// What is known of a model from elsewhere.
+/// Knowledge of a model from elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Provider tokens of prompt and tools, as the host says.
     pub overhead_tokens: Option<f64>,
-    /// The estimate that other conversations of the hook have come to.
+    /// The estimate of the hook's other conversations.
     pub estimate: Option<Estimate>,
-    /// The window that refusals taught them.
+    /// The window that refusals taught these.
     pub window: Option<LearnedWindow>,
     /// The window that the host states now, in tokens.
     pub stated_window: f64,
 }
 
-/// What a conversation has learned of the model that answered last.
+/// A conversation's knowledge of the model that answered last.
 #[derive(Clone, Copy, Debug)]
 pub struct Lesson<'a> {
     /// The model.
     pub source: &'a Source,
-    /// Its estimate, and the number of reports that this rests on.
+    /// Its estimate, and the number of reports behind it.
     pub line: Option<(Estimate, usize)>,
     /// The window that refusals taught.
     pub window: Option<LearnedWindow>,
@@ -74,12 +72,12 @@ pub struct Lesson<'a> {
 pub struct Calibration {
     is_on: bool,
     known: Known,
-    /// True if a prompt of this conversation was reported, be it one that cannot be believed.
+    /// True if a prompt of this conversation was reported, even implausibly.
     is_reported: bool,
     models: ByModel<Model>,
     /// Most tokens of the next request, if the last was refused for its length.
     room: Option<f64>,
-    /// Answers without a usable report so far, with what was sent: hosts may write it down later.
+    /// Answers without a usable report so far, with the sizes sent: the report may come later.
     unreported: Vec<(usize, SentSizes)>,
 }
 
@@ -89,7 +87,7 @@ impl Calibration {
         Self { is_on, ..Self::default() }
     }
 
-    /// Sets what is known from elsewhere: it stands in until this conversation has a report of its own.
+    /// Sets the knowledge from elsewhere, used until this conversation has a report.
     pub fn set_known(&mut self, known: Known) {
         self.known = known;
     }
@@ -101,7 +99,7 @@ impl Calibration {
         Some(Lesson { source, line, window: self.learned() })
     }
 
-    /// Goes on with a list that its host rewrote. What calls taught stays: each report is of what was sent then.
+    /// Continues with a rewritten list. Lessons stay: each report is about what was sent then.
     pub fn rewrite(&mut self) {
         self.unreported.clear();
     }
@@ -111,23 +109,23 @@ impl Calibration {
         self.room
     }
 
-    /// Most tokens of the next request: what a refusal left, else the budget.
+    /// Most tokens of the next request: the room after a refusal, else the budget.
     pub fn budget(&self, limits: &Limits) -> f64 {
         self.room.unwrap_or_else(|| limits.budget())
     }
 
-    /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook's.
+    /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook.
     pub fn learned(&self) -> Option<LearnedWindow> {
         let learned = self.of_refusals();
         learned.window.or(self.known.window.filter(|known| learned.accepted <= known.tokens))
     }
 
-    /// What refusals taught of the model that answered last.
+    /// The lessons of refusals by the model that answered last.
     fn of_refusals(&self) -> Learned {
         self.models.last().map_or(Learned::default(), |(_, model)| model.learned)
     }
 
-    /// Forgets the windows that refusals taught: the host says another window than before.
+    /// Forgets the learned windows: the host states another window than before.
     pub fn forget_windows(&mut self) {
         self.room = None;
         for model in self.models.values_mut() {
@@ -146,7 +144,7 @@ impl Calibration {
         narrowed
     }
 
-    /// Takes in what was reported of the call answered at `index`. A report of another list than stands before it now teaches
+    /// Learns from the report of the call answered at `index`. A stale report, of another list than now precedes it, teaches
     /// nothing.
     pub fn observe(&mut self, index: usize, answer: &Assistant, sent: SentSizes, is_stale: bool) {
         if !self.is_on {
@@ -154,7 +152,7 @@ impl Calibration {
         }
         self.room = None;
         match answer.usage.refused {
-            // It names the window all the same; what was refused is not known.
+            // The window is named, but the refused size is unknown.
             Some(refusal) if is_stale && refusal.limit.is_some() => {
                 self.learn(&answer.source, refusal, sent, f64::INFINITY);
             }
@@ -174,26 +172,26 @@ impl Calibration {
         let is_known = self.models.get(source).and_then(|model| model.lines.as_ref()).is_some();
         let is_plausible = |tokens: &f64| match refusal.limit_for(*tokens) {
             _ if is_known => (tokens / estimated - 1.0).abs() <= MOST_MISS,
-            // Else even a request without messages would be over the limit.
+            // Otherwise even a request without messages would be over the limit.
             Some(limit) => tokens - PRIOR_SCALE * (size.cl100k as f64) < limit,
             None => true,
         };
         if let Some(tokens) = refusal.tokens(estimated).filter(is_plausible) {
             let report = Report { tokens, size };
-            self.take(source, report, report, true);
+            self.add(source, report, report, true);
         }
         self.room = self.learn(source, refusal, sent, self.estimate().tokens(size));
     }
 
-    /// Learns the window from the refusal of a request of `tokens`. Returns the most tokens of the next one. A refusal under another
-    /// window than the host states now says nothing about this one.
+    /// Learns the window from the refusal of a request of `tokens`. Returns the most tokens of the next one. Ignores a
+    /// refusal from when the host stated another window.
     fn learn(&mut self, source: &Source, refusal: Refusal, sent: SentSizes, tokens: f64) -> Option<f64> {
         let is_of_now = |window: f64| window.total_cmp(&self.known.stated_window).is_eq();
         let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, tokens);
         sent.stated_window.is_none_or(is_of_now).then(|| self.models.change(source, learn))
     }
 
-    /// Learns from reports that came in after their messages were taken in; gives back which those are.
+    /// Learns from late reports. Returns the indices of their messages.
     pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
         let mut late = Vec::new();
         for (index, sent) in std::mem::take(&mut self.unreported) {
@@ -217,25 +215,25 @@ impl Calibration {
         let Some(tokens) = usage.prompt_tokens() else { return };
         self.is_reported = true;
         let [whole, edited] = [raw, edited].map(|size| Report { tokens, size });
-        self.take(source, whole, edited, false);
+        self.add(source, whole, edited, false);
         let estimate = self.estimate();
         self.models.change(source, |model| model.learned.accept(tokens, &estimate));
     }
 
-    fn take(&mut self, source: &Source, whole: Report, edited: Report, is_certain: bool) {
+    fn add(&mut self, source: &Source, whole: Report, edited: Report, is_certain: bool) {
         // The host sends every model the same prompt and tools.
         let other = self.line().map(|line| line.estimate.base / line.estimate.scale);
         let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
         let usual = is_certain.then_some(USUAL_OVERHEAD.min(edited.tokens / 16.0));
         let overhead = other.or(told).or(usual);
         self.models.change(source, |model| match &mut model.lines {
-            Some(lines) => lines.take(whole, edited, is_certain),
+            Some(lines) => lines.add(whole, edited, is_certain),
             None if !edited.is_possible() => {}
             lines => *lines = Some(Lines::new(whole, edited, overhead)),
         });
     }
 
-    /// Of the model that answered last, unless none of its reports can be believed.
+    /// The line of the last model with a plausible report.
     fn line(&self) -> Option<&Line> {
         self.models.values().rev().find_map(|model| model.lines.as_ref()).map(Lines::best)
     }
@@ -243,9 +241,9 @@ impl Calibration {
     /// The estimate of the next prompt.
     pub fn estimate(&self) -> Estimate {
         let Known { overhead_tokens, estimate, .. } = self.known;
-        let standing = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);
-        let told = Estimate { base: overhead_tokens.unwrap_or(standing.base), ..standing };
-        self.line().map_or(told, |line| line.estimate)
+        let known = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);
+        let stated = Estimate { base: overhead_tokens.unwrap_or(known.base), ..known };
+        self.line().map_or(stated, |line| line.estimate)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Makes one batch of edits: by the ladder, then by layer 4 if that is not enough. Thinking that is bound to edited messages goes.
+//! Makes one batch of edits: by the ladder, then by layer 4 if that is not enough. Strips thinking bound to edited messages.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::context::weights::{
 use crate::tokens::estimate::Estimate;
 
 impl Fold {
-    /// Edits until what is left is worth its tokens, and fits.
+    /// Edits until the rest is worth its tokens and fits.
     pub(super) fn make_batch(&mut self, verdict: Verdict) {
         self.account.take_changed();
         images::omit_old(&mut self.account, &self.limits);
@@ -43,11 +43,11 @@ impl Fold {
         strip_unbound(&mut self.account);
     }
 
-    /// The sizes that a batch goes down to.
+    /// The target sizes of a batch.
     fn targets(&self) -> Targets {
         let budget = self.limits.budget();
         if let Some(room) = self.reports.calibration.room() {
-            // A default reserve gives way: the next request goes to the endpoint's own limit, nearly.
+            // A default reserve is ignored: the next request nearly reaches the endpoint's own limit.
             let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
             return Targets {
                 ladder: vec![room],
@@ -61,8 +61,8 @@ impl Fold {
         let (fixed, largest) = self.fixed();
         let fixed = estimate.base + estimate.scale * fixed as f64;
         let most = (budget - estimate.base).max(0.0);
-        // Room for what the ladder edits: what the fixed messages leave of the limit. If they pass it layer 4 cuts them, too. If
-        // prompt and tools alone pass it, there is no room, and all that may go goes.
+        // Room for messages that the ladder edits: the limit less the fixed ones. If those exceed the limit, layer 4 cuts
+        // them, too. If prompt and tools alone exceed it, there is no room, and everything droppable goes.
         let room = if estimate.base >= limit {
             0.0
         } else if fixed > limit {
@@ -71,7 +71,7 @@ impl Fold {
             limit - fixed
         };
         let least = fixed + OLDER_SHARE * room;
-        // Above a limit where each batch costs a rewrite, a batch must make room for many calls.
+        // Above a limit, if batches cost a rewrite, one must make room for many calls.
         let must_gain = self.context() > limit && self.prices().rewrite(1.0) > 0.0;
         let (mut ladder, low) = if must_gain {
             let largest_target = least.max((1.0 - GROWTH_SHARE) * limit);
@@ -88,7 +88,7 @@ impl Fold {
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of what the ladder does not edit, user text and all from the last group on, and of the largest group of these.
+    /// cl100k tokens of the groups that the ladder does not edit, user text and all from the last group on, and of the largest.
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = account.last_group();
@@ -102,8 +102,8 @@ impl Fold {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// The first positions that a batch does not edit: the host's newest messages and results. Above a limit it spares the last
-    /// group only.
+    /// The first positions that a batch does not edit: the host's newest messages and results. Above a limit it spares only
+    /// the last group.
     fn spared(&self) -> Spared {
         if self.is_reported() && self.context() > self.limit() {
             let last = self.account.last_group();
@@ -113,15 +113,14 @@ impl Fold {
         Spared { messages: window::tail_start(&self.account, &self.limits), results }
     }
 
-    /// Some models bind a thinking signature to all that precedes it, so when old messages change, the thinking after
-    /// them goes too. Something old always changes, so all of it in closed turns does.
+    /// Strips the thinking of closed turns. Some models bind it to its prefix, and a batch always changes an old message.
     fn strip_closed_turns(&mut self) {
         let end = self.account.last_user().unwrap_or(0);
         let closed: Vec<usize> = self.thinking().into_iter().filter(|&index| index < end).collect();
         strip_bound(&mut self.account, &closed);
     }
 
-    /// Messages that layer 2 lets lose their thinking and that still have it.
+    /// Messages that still have thinking and that layer 2 may strip.
     fn thinking(&self) -> Vec<usize> {
         let Self { account, limits, .. } = self;
         let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
@@ -132,8 +131,8 @@ impl Fold {
         account.live_before(end).filter(still_has_it).collect()
     }
 
-    /// Layers 1 to 3 as they are documented: nothing is known of a bill. Where a limit demands the batch, the window slides on
-    /// to the low water: what follows must not reach the limit at once.
+    /// Applies layers 1 to 3 as documented, while no usage was reported. If a limit demands the batch, the window slides on
+    /// to the low water, so that the next messages do not reach the limit at once.
     fn apply_layers(&mut self, tail: usize, verdict: Verdict) {
         let scale = self.estimate().scale;
         let states = States::asked_for(&self.account, &self.limits, scale);
@@ -156,21 +155,21 @@ impl Fold {
         }
     }
 
-    /// Makes the batch that costs least for the room it wins. It tries each start with each target and takes it back.
+    /// Makes the batch that costs least per token of room. It tries each start with each target and undoes it.
     fn go_down_ladder(&mut self, spared: Spared, targets: &Targets) {
         Arc::make_mut(&mut self.index).catch_up(&self.account);
         let (estimate, attempts, thinking) =
             (self.estimate(), self.attempts(spared, targets), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
         let (price, cost) = (self.policy.price(), self.cost(targets));
-        // Where room is short, uses count only until new messages fill the room, calls have no worth of their own, and only what
-        // must go goes.
+        // If room is short, uses count only until new messages fill the room, calls have no worth of their own, and no more
+        // goes than must.
         let (ahead, own_call) =
             if targets.is_short { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
         let Self { account, index, .. } = self;
         let view = View::of(index, account, ahead);
         let take_steps = |account: &mut Account, Attempt { start, target }: Attempt| {
-            // Where no more may go than must, each step leaves this much at least.
+            // If no more may go than must, each step leaves at least this.
             let floor = if targets.is_exact { FULL_SHARE * target } else { 0.0 };
             let (view, thinking, states) = (view.clone(), &thinking, &states);
             let mut ladder = Ladder {
@@ -207,15 +206,15 @@ impl Fold {
         }
     }
 
-    /// The batches to try. At a limit a batch may start at the front or behind a quarter of the request: the later it starts, the
-    /// less is rewritten.
+    /// The batches to try. At a limit a batch may start at the front or after each quarter of the request: a later start
+    /// rewrites less.
     fn attempts(&self, spared: Spared, targets: &Targets) -> Vec<Attempt> {
         let starts = if targets.ladder.len() > 1 { self.starts(spared) } else { vec![0] };
         let at = |start| targets.ladder.iter().map(move |&target| Attempt { start, target });
         starts.into_iter().flat_map(at).collect()
     }
 
-    /// Positions that a batch may start at.
+    /// Positions at which a batch may start.
     fn starts(&self, spared: Spared) -> Vec<usize> {
         let (mut starts, mut passed) = (vec![0], 0);
         let all = self.account.sent().cl100k as f64;
@@ -230,14 +229,14 @@ impl Fold {
         starts
     }
 
-    /// The prices of a batch of the request as it is.
+    /// The cost function for batches on the current request.
     fn cost(&self, targets: &Targets) -> Cost {
         let (prices, economy) = (self.prices(), self.policy.economy);
         let lost_use = if targets.is_short { LIMIT_TIMES * economy } else { economy };
         Cost { prices, lost_use, estimate: self.estimate(), context: self.context() }
     }
 
-    /// Returns `true` if a quarter of the room is less than `LEAST_CONTEXT`.
+    /// Returns `true` if a quarter of the room is less than [`LEAST_CONTEXT`].
     fn is_short(&self) -> bool {
         let [quarter, ..] = QUARTERS;
         quarter * self.limit_room() < LEAST_CONTEXT
@@ -261,7 +260,7 @@ impl Fold {
     }
 }
 
-/// Provider tokens that the batch on trial writes to the cache again.
+/// Provider tokens that the tried batch writes to the cache again.
 pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: Prices) -> f64 {
     if prices.holds_whole_requests() {
         estimate.tokens(account.sent()) - estimate.base
@@ -275,11 +274,11 @@ pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: P
 struct Attempt {
     /// The first position that it edits.
     start: usize,
-    /// Provider tokens that it goes down to. Above this size, steps may lose more than their tokens are worth.
+    /// Provider tokens that it leaves at most. To get there, steps may lose more than their tokens are worth.
     target: f64,
 }
 
-/// What the cost of a batch depends on.
+/// The cost function of batches.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     prices: Prices,
@@ -291,8 +290,8 @@ struct Cost {
 }
 
 impl Cost {
-    /// Cost of the batch that was made for each token of room that it wins, in input tokens: the rewrite and the lost uses.
-    /// Infinite if more than `target` tokens are left.
+    /// Cost of the tried batch per token of room, in input tokens: the rewrite and the lost uses. Infinite if it leaves more
+    /// than `target` tokens.
     fn of(&self, account: &Account, lost: f64, target: f64) -> f64 {
         let Self { prices, lost_use, estimate, context } = self;
         let left = estimate.tokens(account.sent());
@@ -305,13 +304,13 @@ impl Cost {
     }
 }
 
-/// Sizes in provider tokens that a batch goes down to.
+/// Target sizes of a batch, in provider tokens.
 struct Targets {
-    /// Sizes to try for the ladder, ascending.
+    /// Targets to try for the ladder, ascending.
     ladder: Vec<f64>,
     /// Most that may be sent.
     budget: f64,
-    /// Sizes for layer 4, if the ladder leaves more than the budget.
+    /// Targets for layer 4, if the ladder leaves more than the budget.
     layer4: Goals,
     /// True if a limit demands the batch and leaves little room.
     is_short: bool,

@@ -1,8 +1,7 @@
-//! The ladder down from each message: thinking goes, a result is cut by line, then only its marker line stays, and last the
+//! The ladder of edits for each message: thinking goes, a result is cut by line, then to its marker line, and at last the
 //! call goes with its results.
-//!
-//! One pass from the oldest message to the newest takes every step that loses less than the price for each token it saves. A
-//! step loses the expected later uses of what nothing else in view shows.
+//! A pass from the oldest message to the newest takes every step that loses less than the price per saved token. A step
+//! loses the expected uses of the pieces that no other visible message shows.
 
 use crate::context::decide::line_cuts;
 use crate::context::decide::view::View;
@@ -18,13 +17,13 @@ use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 /// The first positions that a batch does not edit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spared {
-    /// From here on no message is dropped.
+    /// No message is dropped from here on.
     pub(super) messages: usize,
-    /// From here on no result is cut.
+    /// No result is cut from here on.
     pub(super) results: usize,
 }
 
-/// A batch that is worked out.
+/// A batch in progress.
 pub(super) struct Ladder<'a> {
     pub(super) account: &'a mut Account,
     pub(super) view: View<'a>,
@@ -32,9 +31,9 @@ pub(super) struct Ladder<'a> {
     pub(super) spared: Spared,
     /// Messages that may lose their thinking, ascending.
     pub(super) thinking: &'a [usize],
-    /// What stays whole unless a limit demands more.
+    /// States that stay whole unless a limit demands more.
     pub(super) states: &'a States,
-    /// Provider tokens that each step leaves at least.
+    /// Least provider tokens that a step may leave.
     pub(super) floor: f64,
     /// Expected uses of one of the agent's own calls.
     pub(super) own_call: f64,
@@ -45,7 +44,7 @@ pub(super) struct Ladder<'a> {
 }
 
 impl Ladder<'_> {
-    /// Takes steps at ever higher prices until at most `target` provider tokens are left, or nothing may go.
+    /// Takes steps at rising prices until at most `target` provider tokens are left, or no step remains.
     pub(super) fn go_down_to(&mut self, target: f64, price: f64) {
         let raised = std::iter::successors(Some(price), |price| Some(price * PRICE_STEP));
         for price in raised.take_while(|price| *price < 1.0).chain([f64::INFINITY]) {
@@ -56,8 +55,8 @@ impl Ladder<'_> {
         }
     }
 
-    /// Takes each step that loses at most `price` for each provider token it saves, the oldest group first. With a `target` it
-    /// stops at that size.
+    /// Takes each step that loses at most `price` per saved provider token, the oldest group first. Stops at the size
+    /// `target`.
     pub(super) fn pass(&mut self, price: f64, target: Option<f64>) {
         let price = price * self.estimate.scale;
         let starts = self.account.live_before(self.spared.messages.max(self.spared.results));
@@ -91,7 +90,7 @@ impl Ladder<'_> {
         self.estimate.tokens(self.account.sent())
     }
 
-    /// Returns `true` for a whole result of which the host set a head or tail to show.
+    /// Returns `true` for a whole result with a head or tail that the host set.
     fn shows_ends(&self, index: usize) -> bool {
         self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
             let layout = row.message.traits.layout.as_ref();
@@ -99,15 +98,15 @@ impl Ladder<'_> {
         })
     }
 
-    /// Returns `true` for an old result and for old thinking. Kept states go only if a limit demands it at any price.
+    /// Returns `true` for an old result and for old thinking. Kept states go only at an infinite price.
     fn may_be_cut(&self, index: usize, price: f64) -> bool {
         let is_old = index < self.spared.results && tool_results::is_shortenable(self.account, index);
         (is_old || self.thinking.binary_search(&index).is_ok())
             && (price.is_infinite() || !self.states.keeps(index))
     }
 
-    /// Takes a message one rung down, to the lines that are worth their tokens or to its edited form, if that loses at most
-    /// `price` for each token that it saves.
+    /// Takes a message one rung down, to the lines worth their tokens or to its edited form, if that loses at most `price`
+    /// per saved token.
     fn step_down(&mut self, index: usize, price: f64) {
         let Some((row, pieces)) = self.account.row(index).zip(self.view.index().message(index)) else {
             return;
@@ -149,15 +148,14 @@ impl Ladder<'_> {
         }
     }
 
-    /// Returns `true` if a step that saves so many cl100k tokens would leave less than the floor.
+    /// Returns `true` if saving `saved` cl100k tokens would leave less than the floor.
     fn undershoots(&self, saved: f64) -> bool {
         self.tokens() - self.estimate.scale * saved < self.floor
     }
 
     /// Returns `true` if a batch may drop the group that opens at `start`.
-    ///
-    /// Custom messages of the open turn stay. pi sends them as user messages, and Gemini 3 wants the calls after the last user
-    /// message signed. Without it, unsigned calls of another model would be among those.
+    /// Custom messages of the open turn stay. pi sends them as user messages, and Gemini 3 requires signed calls after the
+    /// last user message. Without the custom message, unsigned calls of another model would count.
     fn may_drop(&self, start: usize, price: f64) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
@@ -175,8 +173,8 @@ impl Ladder<'_> {
             && !self.account.group(start).any(is_excluded)
     }
 
-    /// Drops a group if that loses at most `price` for each token that it saves: what it shows, and that the agent sees what it
-    /// did, if nothing newer has replaced that.
+    /// Drops a group if that loses at most `price` per saved token. It loses the pieces it shows, and the agent's view of
+    /// its own calls unless a newer state replaces them.
     fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
         let rows = || {
             group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index().message(index)))
@@ -195,7 +193,7 @@ impl Ladder<'_> {
         self.account.drop_group(start, Layer::Window, reason);
     }
 
-    /// The reason to remove these results: no later answer used a name of them, or they are the least useful.
+    /// The reason to remove these results: no later answer used a name in them, or they are the least useful.
     fn reason(&self, results: &[usize]) -> Reason {
         let mut results = results.iter().filter_map(|&index| self.view.index().message(index)).peekable();
         let is_unused = results.peek().is_some()

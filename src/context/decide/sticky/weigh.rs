@@ -1,4 +1,4 @@
-//! Decides if the frontier moves at the next call, by what that costs and saves.
+//! Decides whether the next call makes a batch, by its cost and savings.
 
 use super::batch::rewritten_tokens;
 use crate::context::decide::economy::Prices;
@@ -13,20 +13,20 @@ use crate::contract::CONTEXT_RATIO;
 /// The state of the ski-rental rule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::context::decide) struct SkiRental {
-    /// Paid for sending what a batch would remove, in input tokens.
+    /// Cost so far of sending what a batch would remove, in input tokens.
     pub(in crate::context::decide) carried: f64,
-    /// Provider tokens that the last batch left, or would have left if it had been made.
+    /// Provider tokens that the last batch left, or would have left if it was undone.
     pub(in crate::context::decide) left: f64,
 }
 
 impl Fold {
-    /// Decides about the next call, which may be the first that is planned, and makes a batch for it on trial.
+    /// Decides about the next call and tries a batch for it. `is_first` marks the first planned call.
     pub(in crate::context::decide) fn decide_sticky(&mut self, is_first: bool) -> Arithmetic {
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
         self.rental.carried = match decided.verdict {
-            // After a restart nothing tells which call was the first that was planned.
+            // After a restart it is unknown which call was planned first.
             Verdict::Unreported => weighed.carried,
             verdict if verdict.moves() => 0.0,
             _ => decided.carried,
@@ -34,13 +34,13 @@ impl Fold {
         decided
     }
 
-    /// Makes a batch. Takes it back if it is made for the bill's sake and does not pay.
+    /// Makes a batch. Undoes it if it was meant to save money and does not.
     fn try_batch(&mut self, weighed: Arithmetic) -> Arithmetic {
         self.make_batch(weighed.verdict);
         let prices = self.prices();
         let rewritten = rewritten_tokens(&self.account, &self.estimate(), prices);
         let left = self.context();
-        // The same after a restart.
+        // A replay after a restart must give the same.
         if weighed.verdict != Verdict::Unreported {
             self.rental.left = left;
         }
@@ -60,9 +60,9 @@ impl Fold {
         Arithmetic { verdict: Verdict::Unpaid, ..worked_out }
     }
 
-    /// Times that carrying must have cost the rewrite before a batch is made for this reason.
+    /// The multiple of its rewrite cost that carrying must have cost before such a batch.
     fn least_times(&self, verdict: Verdict) -> f64 {
-        // A limit that the host set is obeyed whatever that costs.
+        // The host's own limit is obeyed at any cost.
         let is_set = self.limits.threshold() < CONTEXT_RATIO * self.limits.context_window;
         match verdict {
             Verdict::Carried => self.policy.economy / ECONOMY_PER_TIMES,
@@ -71,8 +71,8 @@ impl Fold {
         }
     }
 
-    /// True if the last call failed and nothing was said since: it is sent again as it was, unless it was refused for its
-    /// length.
+    /// Returns `true` if the last call failed and no message followed: it is sent again unchanged, unless it was refused for
+    /// its length.
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
         let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
@@ -89,27 +89,26 @@ impl Fold {
         self.policy.prices.or_else(|| self.reports.watch.prices()).unwrap_or_default()
     }
 
-    /// Provider tokens below which the layers apply at each call while nothing is known of a bill.
+    /// Provider tokens below which the layers apply at each call while no usage was reported.
     fn least_context(&self) -> f64 {
         LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window)
     }
 
-    /// Provider tokens that the next batch is expected to leave: as many as the last one, at least `least_context`. It rewrites
-    /// nearly all of them, since something old is always among what goes.
+    /// Provider tokens that the next batch is expected to leave: as the last one did, at least `least_context`. It rewrites
+    /// nearly all of them, since it always edits something old.
     fn expected_left(&self) -> f64 {
         self.rental.left.max(self.least_context())
     }
 
-    /// Size above which the threshold makes a batch, which must leave room for growth. If the last batch stayed above the
-    /// threshold, the context must have grown by a share of the budget.
+    /// Size above which the threshold demands a batch: at least `GROWTH_SHARE` above the size that the last batch left.
     fn threshold_due(&self) -> f64 {
         let (threshold, left) = (self.limits.threshold(), self.rental.left);
         let whole = if left > threshold { self.limits.budget() } else { threshold };
         threshold.max(left + GROWTH_SHARE * whole)
     }
 
-    /// Size above which the budget makes a batch. If the last batch stayed above the budget, the context must have grown by
-    /// `GROWTH_SHARE`, but never past the window: such a request fails.
+    /// Size above which the budget demands a batch. If the last batch stayed above the budget, the context must have grown
+    /// by `GROWTH_SHARE`, but not past the window: such a request fails.
     fn budget_due(&self) -> f64 {
         let (budget, window, left) = (self.limits.budget(), self.limits.context_window, self.rental.left);
         let due = if left > budget { left + GROWTH_SHARE * budget } else { budget };

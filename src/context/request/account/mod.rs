@@ -32,7 +32,7 @@ pub struct Account {
     first_user: Option<usize>,
     last_user: Option<usize>,
     /// The last user message before each protected message. Without it two answers would be side by side.
-    asked: BTreeSet<usize>,
+    questions: BTreeSet<usize>,
     /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
     trial: Option<Trial>,
@@ -94,7 +94,7 @@ impl Account {
             self.first_turn = Some(index);
         }
         if message.is_protected {
-            self.asked.extend(self.last_user);
+            self.questions.extend(self.last_user);
         }
         if !message.images.lens.is_empty() {
             self.pictured.push(index);
@@ -204,7 +204,7 @@ impl Account {
         self.group(index).any(|member| self.message(member).is_some_and(|of| of.is_protected))
             || (is_summary && self.first_user.is_none_or(|first| index < first))
             || [self.opening(), self.first_user, self.last_user].contains(&Some(index))
-            || self.asked.contains(&index)
+            || self.questions.contains(&index)
     }
 
     /// Returns `true` if the model recalled the message at `index` in the open turn.
@@ -253,7 +253,7 @@ impl Account {
             needed.extend(self.rows.get(result).filter(|row| gone(row.group)).map(|row| row.group));
         }
         let protected = [self.opening(), self.first_user, self.last_user].into_iter().flatten();
-        needed.extend(protected.chain(self.asked.iter().copied()).filter(|&index| gone(index)));
+        needed.extend(protected.chain(self.questions.iter().copied()).filter(|&index| gone(index)));
         // A group comes back as a whole.
         let groups: Vec<usize> = needed.iter().copied().filter(|&index| gone(index)).collect();
         needed.extend(groups.into_iter().flat_map(|index| self.group(index).collect::<Vec<_>>()));
