@@ -3,32 +3,32 @@
 
 /** A conversation of one hook. */
 export declare class Conversation {
-  /** A conversation without messages, by options in JSON (`options.rs`), that shares its lessons with others of its hook. */
+  /** A conversation without messages. `options` are JSON (`options.rs`); `lessons` are shared with others of its hook. */
   constructor(options: string, lessons: Lessons)
-  /** Another one that goes on from here. */
+  /** Returns a copy that continues on its own. */
   fork(): Conversation
-  /** Reads new messages of the next call ahead, from position `from` of them on, on a worker thread. */
+  /** Reads new messages of the next call ahead on a worker thread, from the new message at `from` on. */
   readAhead(from: number, rows: Rows): Promise<void>
   /**
-   * Changes the list and plans over it, on a worker thread: both or, where it rejects, neither. The
-   * first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
-   * ones crosses here. `terms` are the model settings of this call, as JSON (`options.rs`).
+   * Changes the list and plans the next call on a worker thread. If it rejects, the list is unchanged. The first `kept`
+   * messages stay; `positions` are the former positions of the others, -1 for new ones. `rows` are the new ones not read
+   * ahead. `terms` are the model settings of this call, as JSON (`options.rs`).
    */
   plan(kept: number, positions: Int32Array, rows: Rows, terms: string): Promise<Answer>
-  /** Says that the last plan is not sent. */
+  /** Withdraws the last plan: it is not sent. */
   withdraw(): void
-  /** Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more. */
+  /** Frees its memory on a worker thread: JavaScript's collector does not see it. No call may follow. */
   free(): Promise<void>
   /**
-   * Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
-   * and the results that are `kept` whole, each with the file or tool whose newest state it shows.
+   * Explains the last plan, as JSON: `forms`, by message the form of the call that a result answers, empty for none, and
+   * `kept`, the results that stay whole, each with the file or tool whose newest state it shows.
    */
   explanation(): string
-  /** Tokens of each message, as they were measured for the last plan. */
+  /** Tokens of each message, as measured for the last plan. */
   tokens(): Array<number>
 }
 
-/** What the conversations of a hook that count by one encoding learn for each other. */
+/** Lessons shared by the conversations of a hook that count by one encoding. */
 export declare class Lessons {
   /** Nothing learned yet. */
   constructor()
@@ -37,11 +37,11 @@ export declare class Lessons {
 /** The plan for a request, and its reasons. */
 export interface Answer {
   /**
-   * Its sizes, the schedule's arithmetic, the edits, and the order of what is sent by index, empty where nothing is moved. JSON, in
-   * which null stands for none and for an infinite number.
+   * JSON: sizes, the schedule's arithmetic, the edits, and the sending order by index, empty if no message moves. Null means
+   * none or infinite.
    */
   plan: string
-  /** The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay. */
+  /** The texts that new edits insert: the short text of a tool result, or its handle if parts of it stay. */
   texts: Array<string>
 }
 
@@ -75,27 +75,27 @@ export declare function encode(text: string, tokens: Uint32Array, encoding: numb
 /** Returns `true` if the engine's own scanner cuts text for this encoding. */
 export declare function encodingIsFast(encoding: number): boolean
 
-/** The number of the encoding of this name, for the other functions. Nothing for an unknown name. */
+/** Returns the number of the encoding of this name, for the other functions; nothing for an unknown name. */
 export declare function encodingNumber(name: string): number | null
 
 /** Computes the handle of each message on a worker thread; empty for a message that is no tool result. */
 export declare function handles(rows: Rows): Promise<Array<string>>
 
 /**
- * Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checked what the
- * file does not hold: the name, and of a tiktoken file the pattern and the ids of its special tokens by text.
+ * Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checks the name, and
+ * for a tiktoken file the pattern and the special tokens: ids by text.
  */
 export declare function loadVocabulary(file: string | Uint8Array, name: string, pattern: string | undefined | null, specialTokens: Record<string, number>): Promise<number>
 
 /**
  * Returns the changes that repair a transcript by the same rules: `order`, the positions of all messages in their new
- * order, and `mends`, the change of each message by its position.
+ * order, and `mends`, the changes by message position.
  */
 export declare function mends(rows: Rows, api?: string | undefined | null): string
 
 /**
- * Returns what a provider would refuse: the number of its family, and by position and number the rules that are `broken`. `api`
- * is pi's name of the wire; by default that of the newest answer.
+ * Returns the problems a provider would refuse: the number of its `family`, and `broken`, pairs of message position and rule
+ * number. `api` is pi's name of the wire; by default that of the newest answer.
  */
 export declare function problems(rows: Rows, api?: string | undefined | null): string
 
@@ -103,7 +103,7 @@ export declare function problems(rows: Rows, api?: string | undefined | null): s
 export interface Rows {
   /** The rows. */
   numbers: Float64Array
-  /** The strings that the rows count off. */
+  /** The strings that the rows refer to, in order. */
   strings: unknown[]
 }
 

@@ -1,7 +1,6 @@
 //! Caches facts by content, for hosts that pass fresh copies of the same messages at every call.
-//!
-//! All hooks share the cache. It finds all facts in use, and keeps a few megabytes of others. It holds facts and the short
-//! texts that replace long ones, never a message.
+//! All hooks share the cache. It finds all facts in use and keeps a few megabytes of unused ones. It holds facts and the
+//! short texts that replace long ones, never a message.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -12,11 +11,11 @@ use parking_lot::Mutex;
 use crate::context::facts::measure::{Raw, Rules, measure};
 use crate::context::facts::transcript::Message;
 
-/// UTF-16 code units of the texts whose facts are kept while not in use. Facts take about two bytes for each.
+/// Most UTF-16 code units of texts whose unused facts are kept. Facts take about two bytes for each.
 const MAX_UNITS: usize = 2 << 20;
-/// Units added for each message: its facts take room without any text, too.
+/// Units added for each message: facts take room even without text.
 const LEAST_UNITS: usize = 512;
-/// Entries from which on unused ones are removed.
+/// Least number of entries at which unused ones are removed.
 const SWEPT_FROM: usize = 4096;
 
 /// Hash of the content, hash of the rules it was measured under.
@@ -30,7 +29,7 @@ struct ContentCache {
     facts: HashMap<Key, Weak<Message>>,
     /// Number of entries at which unused ones are removed.
     swept_at: usize,
-    /// The newest facts with the units of their texts, oldest first: they stay without being in use.
+    /// The newest facts with the units of their texts, oldest first: they stay even if unused.
     newest: VecDeque<(usize, Arc<Message>)>,
     newest_units: usize,
 }

@@ -1,8 +1,6 @@
-//! One conversation of a hook, which lives across its calls: the facts of its messages by position, what was sent and what
-//! was reported.
-//!
-//! A call says where each message stood, and asks for a plan, which reads what is new; of many messages the earlier ones are read
-//! ahead. The caller makes one call at a time.
+//! One conversation of a hook across its calls: the facts of its messages by position, the last requests and reports.
+//! A call passes the former position of each message and the new messages, and gets a plan. Many new messages are read ahead
+//! in parts. The caller makes one call at a time.
 
 use std::mem::{replace, take};
 use std::sync::Arc;
@@ -24,7 +22,7 @@ use crate::context::facts::measure::Rules;
 use crate::context::facts::transcript::Message;
 use crate::context::request::plan::{Action, Edit};
 
-/// What the conversations of a hook that count by one encoding learn for each other.
+/// Lessons shared by the conversations of a hook that count by one encoding.
 #[napi]
 #[derive(Default)]
 pub struct Lessons(Arc<Mutex<decide::Lessons>>);
@@ -48,30 +46,30 @@ pub struct Conversation {
 
 #[derive(Clone)]
 struct State {
-    /// Shared with a fork until either of them is planned: it is copied on a worker.
+    /// Shared with a fork until either is planned: a worker copies it then.
     conversation: Arc<decide::Conversation>,
-    /// Facts of the first new messages of the next call that were read ahead.
+    /// Facts of the new messages of the next call that were read ahead.
     ahead: Vec<Arc<Message>>,
     /// The last request, if there was one.
     sent: Option<Request>,
-    /// The request before it, which is the last one again if that is withdrawn.
+    /// The request before it: withdrawing the last one restores it.
     before: Option<Request>,
 }
 
-/// A request beside the list as it is now.
+/// A request, compared with the current list.
 #[derive(Clone)]
 struct Request {
-    /// As JavaScript has them.
+    /// Its edits, as JavaScript has them.
     edits: Arc<[Edit]>,
-    /// Number of its messages that the list still begins with.
+    /// Length of the prefix that the list still shares with it.
     kept: usize,
-    /// The others: they may come back when a call with another list is withdrawn.
+    /// Its other messages: they may come back when a call with another list is withdrawn.
     gone: Vec<Arc<Message>>,
 }
 
 #[napi]
 impl Conversation {
-    /// A conversation without messages, by options in JSON (`options.rs`), that shares its lessons with others of its hook.
+    /// A conversation without messages. `options` are JSON (`options.rs`); `lessons` are shared with others of its hook.
     #[napi(constructor)]
     pub fn new(options: String, lessons: &Lessons) -> Result<Self> {
         guarded(|| {
@@ -82,7 +80,7 @@ impl Conversation {
         })
     }
 
-    /// Another one that goes on from here.
+    /// Returns a copy that continues on its own.
     #[napi]
     pub fn fork(&self) -> Result<Self> {
         guarded(|| {
@@ -92,7 +90,7 @@ impl Conversation {
         })
     }
 
-    /// Reads new messages of the next call ahead, from position `from` of them on, on a worker thread.
+    /// Reads new messages of the next call ahead on a worker thread, from the new message at `from` on.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn read_ahead(&self, from: u32, rows: Rows<'_>) -> Result<Promise<()>> {
         guarded(|| {
@@ -108,9 +106,9 @@ impl Conversation {
         })
     }
 
-    /// Changes the list and plans over it, on a worker thread: both or, where it rejects, neither. The
-    /// first `kept` messages stay; `positions` are those that the others had, -1 for a new one. What was not read ahead of the new
-    /// ones crosses here. `terms` are the model settings of this call, as JSON (`options.rs`).
+    /// Changes the list and plans the next call on a worker thread. If it rejects, the list is unchanged. The first `kept`
+    /// messages stay; `positions` are the former positions of the others, -1 for new ones. `rows` are the new ones not read
+    /// ahead. `terms` are the model settings of this call, as JSON (`options.rs`).
     #[napi(ts_return_type = "Promise<Answer>")]
     pub fn plan(
         &self,
@@ -126,14 +124,14 @@ impl Conversation {
                 let terms = CallTerms::read(&terms)?.over(&options);
                 let read = facts_of(&batch, &options.rules)?;
                 let mut state = state.lock();
-                state.take_in(kept as usize, &positions, read)?;
+                state.change(kept as usize, &positions, read)?;
                 let conversation = Arc::make_mut(&mut state.conversation);
                 let decision = conversation.decide(&terms, &mut lessons.lock());
                 let (before, edits) = (state.sent.take(), edits_of(&decision.plan));
-                let (told, first_changed) =
-                    before.as_ref().map_or_else(Default::default, |before| before.beside(&edits));
+                let (known, first_changed) =
+                    before.as_ref().map_or_else(Default::default, |before| before.compare(&edits));
                 let transcript = state.conversation.transcript();
-                let answer = answer(&decision, &edits, transcript, told, first_changed);
+                let answer = answer(&decision, &edits, transcript, known, first_changed);
                 let kept = transcript.messages().len();
                 state.sent = Some(Request { edits: edits.into(), kept, gone: Vec::new() });
                 state.before = before;
@@ -142,7 +140,7 @@ impl Conversation {
         })
     }
 
-    /// Says that the last plan is not sent.
+    /// Withdraws the last plan: it is not sent.
     #[napi]
     pub fn withdraw(&self) -> Result<()> {
         guarded(|| {
@@ -153,7 +151,7 @@ impl Conversation {
         })
     }
 
-    /// Frees its memory on a worker thread: the collector of JavaScript does not see it. Nothing is asked of it any more.
+    /// Frees its memory on a worker thread: JavaScript's collector does not see it. No call may follow.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn free(&self) -> Result<Promise<()>> {
         guarded(|| {
@@ -165,8 +163,8 @@ impl Conversation {
         })
     }
 
-    /// Explains the last plan, as JSON: by message the `forms` of the calls that its results answer, empty where none was read,
-    /// and the results that are `kept` whole, each with the file or tool whose newest state it shows.
+    /// Explains the last plan, as JSON: `forms`, by message the form of the call that a result answers, empty for none, and
+    /// `kept`, the results that stay whole, each with the file or tool whose newest state it shows.
     #[napi]
     pub fn explanation(&self) -> Result<String> {
         guarded(|| {
@@ -180,7 +178,7 @@ impl Conversation {
         })
     }
 
-    /// Tokens of each message, as they were measured for the last plan.
+    /// Tokens of each message, as measured for the last plan.
     #[napi]
     pub fn tokens(&self) -> Result<Vec<u32>> {
         guarded(|| {
@@ -192,14 +190,14 @@ impl Conversation {
 }
 
 impl State {
-    /// Before any call.
+    /// The state before any call.
     fn new(schedule: Mode) -> Self {
         let conversation = Arc::new(decide::Conversation::new(schedule));
         Self { conversation, ahead: Vec::new(), sent: None, before: None }
     }
 
-    /// Takes in a change of the list, of whose new messages these were read last.
-    fn take_in(&mut self, kept: usize, positions: &[i32], read: Vec<Arc<Message>>) -> Result<()> {
+    /// Changes the list. `read` are the last of its new messages.
+    fn change(&mut self, kept: usize, positions: &[i32], read: Vec<Arc<Message>>) -> Result<()> {
         let count = positions.iter().filter(|&&position| position < 0).count();
         let mut newer = take(&mut self.ahead);
         newer.truncate(count.saturating_sub(read.len()));
@@ -213,7 +211,7 @@ impl State {
         let rest = positions.iter().map(place).collect::<Option<Vec<_>>>();
         let rest = rest.ok_or_else(|| Failure::internal("a message of the list was never read"))?;
         if let Some(sent) = &mut self.sent {
-            sent.go_on(known, kept, &rest);
+            sent.follow(known, kept, &rest);
         }
         conversation.go_on(kept, rest);
         Ok(())
@@ -221,8 +219,8 @@ impl State {
 }
 
 impl Request {
-    /// Goes on with a list that keeps the first `kept` messages of the `known` one; `rest` follows them.
-    fn go_on(&mut self, known: &[Arc<Message>], kept: usize, rest: &[Arc<Message>]) {
+    /// Compares with a new list: the first `kept` messages of `known`, then `rest`.
+    fn follow(&mut self, known: &[Arc<Message>], kept: usize, rest: &[Arc<Message>]) {
         if kept < self.kept {
             let cut = known.iter().take(self.kept).skip(kept).cloned();
             self.gone.splice(..0, cut);
@@ -235,13 +233,13 @@ impl Request {
         }
     }
 
-    /// Its edits that the next request may have too, and the first message that the next one sends otherwise.
-    fn beside(&self, next: &[Edit]) -> (&[Edit], Option<usize>) {
+    /// Its edits that the next request may repeat, and the first message that the next one sends in another form.
+    fn compare(&self, next: &[Edit]) -> (&[Edit], Option<usize>) {
         let edited = first_difference(&self.edits, next).filter(|&at| at < self.kept);
-        let told = self.edits.partition_point(|edit| edit.index < self.kept);
-        // What differs behind the last answer is the tail of one request.
+        let shared = self.edits.partition_point(|edit| edit.index < self.kept);
+        // A change after the last answer affects only the tail of one request.
         let is_rewritten = self.gone.iter().any(|message| message.assistant().is_some());
-        (self.edits.get(..told).unwrap_or_default(), edited.or(is_rewritten.then_some(self.kept)))
+        (self.edits.get(..shared).unwrap_or_default(), edited.or(is_rewritten.then_some(self.kept)))
     }
 }
 
@@ -265,7 +263,7 @@ fn each_form(edits: &[Edit], from: usize) -> impl Iterator<Item = (usize, &Actio
     each.map(|(index, edit)| (index, &edit.action, edit.images_out))
 }
 
-/// The facts of what was handed in; equal content that was measured under equal rules is looked up.
+/// The facts of a batch. Content measured before under equal rules is looked up.
 fn facts_of(batch: &Batch, rules: &Rules) -> Result<Vec<Arc<Message>>> {
     let hash = content_cache::hash_of(rules);
     Ok(batch.messages()?.iter().map(|message| content_cache::facts_of(message, rules, hash)).collect())

@@ -12,7 +12,7 @@ use super::guarded::guarded;
 use super::read::units;
 use crate::tokens::Tokenizer;
 
-/// Tokens that the kept buffer has room for: 256 KB.
+/// Capacity of the kept buffer in tokens: 256 KB.
 const KEPT: usize = 1 << 16;
 
 thread_local! {
@@ -20,7 +20,7 @@ thread_local! {
     static TOKENS: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
-/// The number of the encoding of this name, for the other functions. Nothing for an unknown name.
+/// Returns the number of the encoding of this name, for the other functions; nothing for an unknown name.
 #[napi]
 pub fn encoding_number(name: String) -> Result<Option<u32>> {
     guarded(|| Ok(Tokenizer::named(&name).map(|known| known.number() as u32)))

@@ -37,7 +37,7 @@ pub(super) struct CallTerms {
     /// Prices of the provider's cache, and seconds an entry lives unread. Learned from usage if absent.
     prices: Option<Prices>,
     ttl_seconds: Option<f64>,
-    /// When the host kept the cache warm, and when it gave it up, in ms.
+    /// When the host kept the cache warm and when it gave it up, in ms.
     #[serde(default)]
     warmed_at: Vec<f64>,
     #[serde(default)]
@@ -69,7 +69,7 @@ impl CallTerms {
 }
 
 fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T> {
-    // The error names the place alone: the text there may be the user's.
+    // The error names only the place: the text there may be the user's.
     serde_json::from_str(json).map_err(|error| {
         Failure::invalid(format!("the {what} are not understood at column {}", error.column()))
     })

@@ -29,7 +29,7 @@ const PROTECTED: usize = 2;
 pub struct Rows<'a> {
     /// The rows.
     pub numbers: Float64ArraySlice<'a>,
-    /// The strings that the rows count off.
+    /// The strings that the rows refer to, in order.
     pub strings: Array<'a>,
 }
 
@@ -68,7 +68,7 @@ impl Batch {
     }
 }
 
-/// Reads any numbers and strings as messages, and checks, repairs and measures these. For the fuzz targets.
+/// Reads any numbers and strings as messages, then checks, repairs and measures them. For the fuzz targets.
 pub fn read_anything(numbers: Vec<f64>, units: Vec<u16>, ends: Vec<usize>) {
     let batch = Batch { numbers, units, ends };
     let Ok(raws) = batch.messages() else { return };

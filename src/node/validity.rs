@@ -9,8 +9,8 @@ use super::read::{Batch, Rows};
 use crate::context::facts::measure::{Raw, RawRole};
 use crate::context::request::validity::{Family, check, repair};
 
-/// Returns what a provider would refuse: the number of its family, and by position and number the rules that are `broken`. `api`
-/// is pi's name of the wire; by default that of the newest answer.
+/// Returns the problems a provider would refuse: the number of its `family`, and `broken`, pairs of message position and rule
+/// number. `api` is pi's name of the wire; by default that of the newest answer.
 #[napi]
 pub fn problems(rows: Rows<'_>, api: Option<String>) -> Result<String> {
     guarded(|| {
@@ -23,7 +23,7 @@ pub fn problems(rows: Rows<'_>, api: Option<String>) -> Result<String> {
 }
 
 /// Returns the changes that repair a transcript by the same rules: `order`, the positions of all messages in their new
-/// order, and `mends`, the change of each message by its position.
+/// order, and `mends`, the changes by message position.
 #[napi]
 pub fn mends(rows: Rows<'_>, api: Option<String>) -> Result<String> {
     guarded(|| with_messages(&rows, api, |messages, family| json!(repair(messages, family))))

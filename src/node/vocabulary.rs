@@ -13,8 +13,8 @@ use super::failure::{Failure, Result};
 use super::guarded::guarded;
 use crate::tokens::{LoadOptions, MOST_FILE_BYTES, Tokenizer};
 
-/// Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checked what the
-/// file does not hold: the name, and of a tiktoken file the pattern and the ids of its special tokens by text.
+/// Loads a vocabulary from a path or from bytes. Returns the number of its encoding. `lib/tokens/load.js` checks the name, and
+/// for a tiktoken file the pattern and the special tokens: ids by text.
 #[napi(ts_return_type = "Promise<number>")]
 pub fn load_vocabulary(
     file: Either<String, Uint8ArraySlice<'_>>,

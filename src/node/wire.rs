@@ -1,5 +1,5 @@
-//! A plan as JavaScript gets it: JSON, and the texts that its edits put in, which may hold lone surrogates. An edit that the last
-//! answer held is sent as its position there. `lib/hook/plan.js` reads it.
+//! Writes a plan for JavaScript: JSON, and the texts that its edits insert, which may hold lone surrogates. An edit of the
+//! last answer is sent as its position there. `lib/hook/plan.js` reads it.
 
 use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
@@ -15,15 +15,15 @@ use crate::contract::ActionName;
 /// The plan for a request, and its reasons.
 #[napi(object, object_from_js = false)]
 pub struct Answer {
-    /// Its sizes, the schedule's arithmetic, the edits, and the order of what is sent by index, empty where nothing is moved. JSON, in
-    /// which null stands for none and for an infinite number.
+    /// JSON: sizes, the schedule's arithmetic, the edits, and the sending order by index, empty if no message moves. Null means
+    /// none or infinite.
     pub plan: String,
-    /// The texts that new edits put in: the shorter text of a tool result, or the handle where parts of it stay.
+    /// The texts that new edits insert: the short text of a tool result, or its handle if parts of it stay.
     #[napi(ts_type = "Array<string>")]
     pub texts: Vec<Utf16String>,
 }
 
-/// All edits of a plan by index. A move goes before any other edit of its message.
+/// All edits of a plan by index. A move comes before any other edit of its message.
 pub(super) fn edits_of(plan: &Plan) -> Vec<Edit> {
     let moves = plan.moves.iter().copied().map(Edit::of_move);
     let mut edits: Vec<Edit> = moves.chain(plan.edits.iter().cloned()).collect();
@@ -31,23 +31,23 @@ pub(super) fn edits_of(plan: &Plan) -> Vec<Edit> {
     edits
 }
 
-/// The answer for a decision with these edits. `told` are those of the last answer that may be among them.
+/// The answer for a decision with these edits. `last` are edits of the last answer that may recur.
 pub(super) fn answer(
     decision: &Decision,
     edits: &[Edit],
     transcript: &Transcript,
-    told: &[Edit],
+    last: &[Edit],
     first_changed: Option<usize>,
 ) -> Answer {
     let Decision { plan, floor, estimate, arithmetic, is_over, newly_learned, limits } = decision;
     let sticky = |of: fn(&Arithmetic) -> f64| arithmetic.as_ref().map_or(0.0, of);
-    let (mut texts, mut told) = (Vec::new(), told.iter().enumerate().peekable());
+    let (mut texts, mut known) = (Vec::new(), last.iter().enumerate().peekable());
     let edits: Vec<_> = edits
         .iter()
         .map(|edit| {
-            while told.next_if(|(_, last)| last.index < edit.index).is_some() {}
-            if let Some((known, _)) = told.next_if(|(_, last)| *last == edit) {
-                return json!(known);
+            while known.next_if(|(_, last)| last.index < edit.index).is_some() {}
+            if let Some((at, _)) = known.next_if(|(_, last)| *last == edit) {
+                return json!(at);
             }
             let text = text_of(edit, transcript);
             let described = described(edit, text.is_some());
@@ -91,7 +91,7 @@ pub(super) fn form_of(index: usize, transcript: &Transcript) -> String {
     target.filter(|_| is_result).and_then(|target| target.form).map(Form::name).unwrap_or_default()
 }
 
-/// The text that an edit puts in; nothing where it only takes out.
+/// The text that an edit inserts; `None` if it only removes.
 fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
     let result = transcript.get(edit.index)?.tool_result()?;
     let text = match edit.action {
@@ -102,8 +102,8 @@ fn text_of(edit: &Edit, transcript: &Transcript) -> Option<Utf16String> {
     Some(Utf16String::from(text))
 }
 
-/// An edit by the names and positions of `contract.json`. `ranges` holds `text block, head, tail` of each cut, or `first line, line
-/// after the last, why they stay` where lines are kept, or the message that one is sent behind.
+/// An edit by the positions in `contract.json`. `ranges` holds `text block, head, tail` of each cut, or `first line, end,
+/// reason` of each kept run of lines, or the message after which a moved one is sent.
 fn described(edit: &Edit, has_text: bool) -> Value {
     let ranges = match &edit.action {
         Action::Truncate(cuts) => {
