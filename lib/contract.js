@@ -1,4 +1,4 @@
-// The table that both languages read (contract.json; the crate's build writes it as Rust), in the forms JavaScript asks for.
+// The table that both languages read (contract.json; the crate's build writes it as Rust), in the forms JavaScript needs.
 "use strict";
 
 const contract = require("../contract.json");

@@ -25,7 +25,7 @@ const record = rule(
   "an object",
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
-/** A value that its user checks. */
+/** A value that its reader checks. */
 const anything = rule("any value", () => true);
 const oneOf = (...words) =>
   rule(words.map((word) => JSON.stringify(word)).join(", "), (value) => words.includes(value));
@@ -67,7 +67,7 @@ function showUpTo(longest, value) {
   return Array.isArray(value) ? "an array" : "an object";
 }
 
-/** UTF-16 units of a name that are compared: the time grows with the length. */
+/** UTF-16 units of a name to compare: the time grows with the length. */
 const COMPARED_UNITS = 60;
 
 /** Returns the name in `known` with the smallest edit distance to `name`. */
@@ -95,12 +95,12 @@ function distance(from, to) {
 function checkMessages(method, messages, name = "messages") {
   const isObject = (message) => typeof message === "object" && message !== null;
   if (Array.isArray(messages) && messages.every(isObject)) return;
-  const said = Array.isArray(messages) ? "an array with something else in it" : show(messages);
-  const message = `${method}: ${name} is ${said}; it must be an array of messages`;
+  const shown = Array.isArray(messages) ? "an array with something else in it" : show(messages);
+  const message = `${method}: ${name} is ${shown}; it must be an array of messages`;
   throw Object.assign(new TypeError(message), { code: "ERR_INVALID_INPUT" });
 }
 
-/** Throws for anything but an array, which the hook takes whatever it holds. */
+/** Throws for anything but an array. The hook accepts any content. */
 function checkList(messages) {
   if (Array.isArray(messages)) return;
   throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });

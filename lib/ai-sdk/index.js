@@ -26,7 +26,7 @@ class Pruner {
   #shapes = new Shapes(() => aiSdk);
   #reporter;
   /** Stand-ins that have their model, time and usage. */
-  #told = new WeakSet();
+  #described = new WeakSet();
 
   constructor(owner, options) {
     this.#transform = createTransformContext(options);
@@ -40,7 +40,7 @@ class Pruner {
       const odd = messages.findIndex((message) => !aiSdk.isReadable(message));
       if (odd >= 0) return this.#untouched(messages, messages[odd]);
       return await this.#shapes.edited(messages, (list) => {
-        this.#tell(list, originOf(model), step);
+        this.#describe(list, originOf(model), step);
         return this.#transform(list);
       });
     } catch {
@@ -57,11 +57,11 @@ class Pruner {
   }
 
   /** Gives new stand-ins their model, time and usage, hidden from comparisons of copies. */
-  #tell(list, origin, step) {
-    const isFresh = (standIn) => !this.#told.has(standIn);
+  #describe(list, origin, step) {
+    const isFresh = (standIn) => !this.#described.has(standIn);
     const fresh = list.filter(isFresh);
     for (const standIn of fresh) {
-      this.#told.add(standIn);
+      this.#described.add(standIn);
       if (standIn.role === "assistant") hide(standIn, origin);
     }
     const answer = fresh.findLast(({ role }) => role === "assistant");

@@ -1,22 +1,22 @@
-// The bill of a conversation, call by call: dollars paid, cache misses with their causes, and what each move of the hook cost
-// and saved. It is computed from the usage that the calls report and from the rows that say what was sent.
+// The bill of a conversation, call by call: dollars paid, cache misses with their causes, and the cost and savings of each
+// batch. It is computed from reported usage and from the rows of what was sent.
 "use strict";
 
 const { cacheTtlSeconds, verdicts } = require("../contract.js");
 const { HOUR_SECONDS, Prices, billedOf, countsOf, familyOf, sumOf } = require("./prices.js");
 
-/** Smallest number of unread tokens that counts as a miss: caches work in blocks, and providers have a least size. */
+/** Smallest number of unread tokens that counts as a miss: caches work in blocks and have a least size. */
 const MIN_MISSED_TOKENS = 1024;
 /** Smallest share of the readable tokens that counts as a miss. */
 const MIN_MISSED_SHARE = 0.05;
-/** Seconds after which an unused entry may have expired, whatever its provider promises. */
+/** Seconds after which any unused entry may have expired. */
 const LEAST_LIFE = cacheTtlSeconds;
 /** A call that read at least this share of the last prompt proves that the entry lived until then. */
 const READ_SHARE = 0.5;
-/** Error of an estimate, in tokens and as a share, above which the prompt held something else than the messages. */
+/** Error of an estimate, in tokens and as a share, above which the prompt held more than the messages. */
 const UNEXPLAINED_TOKENS = 600;
 const UNEXPLAINED_SHARE = 0.02;
-/** Reasons that the schedule gives for a call at which it changed nothing. */
+/** The schedule's reasons for a call without a batch. */
 const WAITS = new Set(["wait", "unpaid", "turnOpen"].map((name) => verdicts[name].en));
 
 /** The row of a call: its `transformed` event, if any, the assistant message that answered it, and when it was made (ms). */
@@ -35,7 +35,7 @@ class Bill {
   /** The cache of each model: the size and time of its last prompt, what changed since, how long entries lived. */
   #caches = new Map();
   #latest;
-  /** The moves of the current list, the tokens they removed in all, and those its last call left out. */
+  /** The batches of the current list, the tokens they removed in all, and those its last call left out. */
   #list = { moves: [], tokens: 0, taken: 0 };
   #hasMoved = false;
   #isPriced = false;
@@ -78,8 +78,8 @@ class Bill {
     };
     if (miss !== undefined) this.#misses.push(miss);
     const { tokensRaw, tokensSent } = row;
-    const isTold = Number.isFinite(tokensRaw) && Number.isFinite(tokensSent);
-    const taken = isTold ? tokensRaw - tokensSent : 0;
+    const isKnown = Number.isFinite(tokensRaw) && Number.isFinite(tokensSent);
+    const taken = isKnown ? tokensRaw - tokensSent : 0;
     const saved = this.#saved(row.reason, counts, { taken, cache, miss, prices });
     if (taken > 0) this.#counts.editedCalls += 1;
     if (counts.prompt + taken > this.#contextWindow) this.#counts.callsOverWindow += 1;
@@ -90,7 +90,7 @@ class Bill {
     return { call, ...this.#paid(usage, counts, prices), saved, miss };
   }
 
-  /** Notes that the hook or the host changed earlier messages of this request. */
+  /** Records that the hook or the host changed earlier messages of this request. */
   #change(isHooks) {
     for (const cache of this.#caches.values())
       cache.changedBy = isHooks ? (cache.changedBy ?? "hook") : "host";
@@ -101,7 +101,7 @@ class Bill {
     for (const cache of this.#caches.values()) cache.taken = 0;
   }
 
-  /** Tokens that could have been read from the cache and were not; undefined if they are too few to tell. */
+  /** Tokens that could have been read from the cache and were not; undefined if too few for a miss. */
   #missedTokens({ prompt, cacheRead, cacheWrite }, cache) {
     const last = cache ?? this.#latest;
     const hasCache = last?.hasCache || (cache === undefined && cacheRead + cacheWrite > 0);
@@ -126,8 +126,8 @@ class Bill {
   }
 
   /**
-   * Dollars that the hook saved at this call less what it cost; undefined without a price. The saving is shared among the moves
-   * of the list by the tokens that each removed; the cost is that of the last one.
+   * Dollars that the hook saved at this call less its cost; undefined without a price. The batches of the list share the
+   * saving by the tokens that each removed; the cost is the last one's.
    */
   #saved(reason, counts, { taken, cache, miss, prices }) {
     const list = this.#list;

@@ -1,18 +1,18 @@
-// Prices of tokens: as the call was billed, as its model was billed before, or as the host sets them. Without any of these a
-// token has no price, only a weight relative to input, by the family of its model.
+// Prices of tokens: from the call's bill, from earlier bills of its model, or from the host. Without these a token has only
+// a weight relative to input, by the family of its model.
 "use strict";
 
 const { cacheFamilies, cacheOptions, cacheTtlSeconds } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
-/** Life of a cache entry that a provider was paid to keep for an hour. */
+/** Lifetime of a cache entry paid for an hour. */
 const HOUR_SECONDS = 3600;
 /** Highest believable price of a token in dollars. A bill above it is a mistake. */
 const MAX_PRICE = 1e-3;
 /** Price of an answer's token relative to input: what most providers charge. */
 const OUTPUT_SHARE = 5;
-/** Kinds of tokens, as `usage` and `usage.cost` name them. The first that is billed tells the price of input. */
+/** Kinds of tokens, as `usage` and `usage.cost` name them. The first billed one gives the price of input. */
 const KINDS = ["input", "cacheWrite", "cacheRead", "output"];
 /** Longest believable prompt in tokens. */
 const MAX_TOKENS = 1e9;
@@ -23,10 +23,10 @@ const PRICE_OPTIONS = {
   write: [undefined, amount],
   output: [undefined, amount],
 };
-/** Stands in for the family of an unknown model. */
+/** The family of an unknown model. */
 const NO_FAMILY = { read: cacheOptions.read.default, write: 1 };
 
-/** Prices relative to input and the life of a cache entry, for a model named `model` or `provider/model`. */
+/** Prices relative to input and the lifetime of a cache entry, for a model named `model` or `provider/model`. */
 function familyOf(model) {
   const name = model.toLowerCase();
   const families = Object.entries(cacheFamilies);
@@ -73,9 +73,9 @@ class Prices {
     }
     const total = billedOf(cost, counts);
     if (Object.keys(own).length === 0 && total !== undefined) own.input = total / sumOf(counts, family);
-    const told = KINDS.find((kind) => own[kind] > 0);
-    if (told === undefined) return this.named(model);
-    const input = own[told] / family[told];
+    const known = KINDS.find((kind) => own[kind] > 0);
+    if (known === undefined) return this.named(model);
+    const input = own[known] / family[known];
     return Object.fromEntries(KINDS.map((kind) => [kind, own[kind] ?? input * family[kind]]));
   }
 

@@ -1,4 +1,4 @@
-// `pi-strata/guard`: a cap on tool results and a budget, for hosts that want no more. Works on messages of any shape in lib/shapes.
+// `pi-strata/guard`: a cap on tool results and a budget, without the hook. Works on messages of any shape in lib/shapes.
 "use strict";
 
 const { cutMarker: CUT_MARKER, guardOptions, hookOptions } = require("../contract.js");
@@ -155,7 +155,7 @@ class Guard {
     const opensRound = ([first]) => ROUND_OPENERS.has(list[first]?.role);
     const newestRound = Math.max(0, groups.findLastIndex(opensRound));
     const canGo = (i) => list[i]?.role !== "system";
-    // Nothing behind the newest sent message goes.
+    // The newest sent message and all after it stay.
     const newest = groups.findLastIndex((group) => group.some((i) => canGo(i) && sizes[i] > 0));
     for (const [at, group] of groups.slice(0, Math.max(0, newest)).entries()) {
       if (left <= budget && (at > newestRound || opensRound(group))) break;
@@ -186,7 +186,7 @@ class Guard {
   }
 }
 
-/** Groups the positions of messages that go together: calls with results, reasoning with its item, stand-ins of one message. */
+/** Groups positions that belong together: calls with results, reasoning with its item, stand-ins of one message. */
 function groupsOf(list) {
   const starts = groupStarts(list).map((start, i) =>
     isJoined(list[i - 1], list[i]) ? Math.min(start, i - 1) : start,

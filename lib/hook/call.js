@@ -1,4 +1,4 @@
-// One call of a hook: whether it was cancelled, and how long it held the main thread. It leaves the host's signal as it was.
+// One call of a hook: whether it is cancelled, and how long it holds the main thread.
 "use strict";
 
 class Call {
@@ -17,7 +17,7 @@ class Call {
     this.#giveUp();
   };
 
-  /** Is cancelled by the host's signal, which may be so already. */
+  /** Cancels the call when the host's signal aborts, or at once if it has. */
   obey(signal) {
     this.isCancelled = signal?.aborted === true;
     if (this.isCancelled || typeof signal?.addEventListener !== "function") return;
@@ -30,22 +30,22 @@ class Call {
     if (this.isCancelled) throw Object.assign(new Error("the call was cancelled"), { code: "ERR_CANCELLED" });
   }
 
-  /** As `check`; from here on the call can no longer be cancelled: the host is told what it sends. */
+  /** As `check`. From here on the call can no longer be cancelled: its events are reported. */
   decide() {
     this.check();
     this.#isDecided = true;
   }
 
   /**
-   * Waits until `work` is over, or the call is cancelled. The caller takes the outcome from `work` itself: held by this
-   * promise it would outlive the quick garbage collections, and make each of them last milliseconds.
+   * Waits until `work` is over or the call is cancelled. The caller reads the outcome from `work`: held by this promise, it
+   * would survive minor garbage collections and make each last milliseconds.
    */
   untilOverOrCancelled(work) {
     const settle = () => {};
     return Promise.race([work.then(settle, settle), this.#cancelled]);
   }
 
-  /** Waits for what `work` begins elsewhere, unless the call was cancelled. */
+  /** Waits for `work` on another thread. Its time does not count as blocking. */
   async away(work) {
     this.check();
     const left = performance.now();

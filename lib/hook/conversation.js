@@ -1,5 +1,5 @@
-// One conversation as a hook knows it: the list of its last call, and its native side. A call finds the changes since, has
-// them read, and asks for a plan; one call at a time.
+// One conversation of a hook: the list of its last call, and its native side. A call finds the changes since, describes them
+// and gets a plan; one call at a time.
 "use strict";
 
 const { refuseForeign } = require("./foreign.js");
@@ -12,8 +12,8 @@ const BATCH_UNITS = 256 * 1024;
 const BATCH_MESSAGES = 512;
 
 /**
- * Messages looked at for changes in place at every call: the newest, what is edited, and of the others so many in turn. Their
- * values lie all over memory, so looking at a long conversation would hold the main thread for longer than all else together.
+ * Messages checked for changes in place at every call: the newest ones, the edited ones, and this many of the others in
+ * turn. Checking all of a long conversation would hold the main thread for longer than the rest of the call.
  */
 const WATCHED_NEWEST = 256;
 const WATCHED_OLDER = 64;
@@ -22,29 +22,29 @@ class Conversation {
   #native;
   /** The host's functions: `{ marker, markerLine, protects }`. */
   #host;
-  /** The messages of the last call as they were first read, and the values that each was read from. A later equal copy replaces none. */
+  /** The messages of the last call as first read, and the values compared for each. A later equal copy replaces none. */
   #list = [];
   #values = [];
-  /** The last plan that was applied, with its terms as long as it holds for the list. */
+  /** The last applied plan, with its terms while it is valid for the list. */
   #last = { plan: { edits: [] } };
   #watchFrom = 0;
   #queue = Promise.resolve();
-  /** The list of the newest call under way. */
+  /** The list of the newest pending call. */
   #ahead;
 
-  /** `native` is a Conversation of the addon, `encoding` that it counts by, `language` that of its markers. */
+  /** `native` is a Conversation of the addon that counts by `encoding`; `language` is that of the markers. */
   constructor(native, host, { encoding, language }) {
     this.#native = native;
     this.#host = host;
     this.encoding = encoding;
     this.language = language;
-    /** Times in a row that its beginning was cut. */
+    /** Number of successive calls that cut its beginning. */
     this.cuts = 0;
-    /** `{ bill, open }`: what its calls cost, and the last one while it is not answered. */
+    /** `{ bill, open }`: the bill of its calls, and the last one until it is answered. */
     this.billed = {};
   }
 
-  /** Another one that goes on from here. The edits are shared: what either makes of a message serves both. */
+  /** Returns a copy that continues on its own. Both share the edits and their edited copies. */
   fork() {
     const fork = new Conversation(this.#native.fork(), this.#host, this);
     fork.#list = this.#list.slice();
@@ -53,17 +53,17 @@ class Conversation {
     return fork;
   }
 
-  /** Frees the memory of one that is given up, when its calls are over. */
+  /** Frees its memory when its calls are over. No call may follow. */
   free() {
     return this.turn(() => this.#native.free());
   }
 
-  /** The list of the newest call under way, else of the last call. */
+  /** The list of the newest pending call, else of the last call. */
   get target() {
     return this.#ahead ?? this.#list;
   }
 
-  /** Runs `work` when every call before it is over; `list` is that of this call. */
+  /** Runs `work` when every earlier call is over; `list` is the list of this call. */
   turn(work, list) {
     this.#ahead = list ?? this.#ahead;
     const run = this.#queue.then(work);
@@ -75,8 +75,9 @@ class Conversation {
   }
 
   /**
-   * The request that `list` makes under these terms, `{ plan, edited }`. Rejects where the list cannot be read or planned, and
-   * with `ERR_CANCELLED` if `call` was cancelled: then it counts as never sent. `shared` is what it shares with a known one.
+   * Makes the request for `list` under these terms, `{ plan, edited }`. Rejects if the list cannot be read or planned, and
+   * with `ERR_CANCELLED` if `call` was cancelled: it then counts as never sent. `shared` is the beginning shared with a
+   * known list.
    */
   async request(list, terms, call, shared) {
     const change = this.#changeTo(list, shared);
@@ -105,12 +106,12 @@ class Conversation {
     return readPlan(answer, this.#last.plan.edits);
   }
 
-  /** The messages of the last call; of a host's copies those that were read. */
+  /** The messages of the last call, as first read. */
   get known() {
     return this.#list;
   }
 
-  /** Tokens of each of them. */
+  /** Tokens of each message of the last call. */
   tokens() {
     return this.#native.tokens();
   }
@@ -120,7 +121,7 @@ class Conversation {
     return JSON.parse(this.#native.explanation());
   }
 
-  /** How `list` differs from the last one: `kept` messages stay, the others stood at `positions`, new ones at -1. */
+  /** The change from the last list to `list`: `kept` messages stay, the others were at `positions`, -1 for new ones. */
   #changeTo(list, shared) {
     const old = this.#list;
     const same = shared?.target === old ? shared : sharedBeginning(old, list);
@@ -137,26 +138,24 @@ class Conversation {
     return values !== undefined && isStale(values, this.#list[index]);
   }
 
-  /** The messages that were changed in place, as far as they are looked at now. */
+  /** Indices of the checked messages that were changed in place. */
   #changedInPlace() {
     const { length } = this.#list;
     const newest = Math.max(0, length - WATCHED_NEWEST);
     const older = this.#watchFrom < newest ? this.#watchFrom : 0;
     this.#watchFrom = Math.min(newest, older + WATCHED_OLDER);
     const changed = [];
-    const look = (index) => {
+    const check = (index) => {
       if (this.#isChanged(index)) changed.push(index);
     };
-    for (let index = older; index < this.#watchFrom; index += 1) look(index);
+    for (let index = older; index < this.#watchFrom; index += 1) check(index);
     for (const { copy, index } of this.#last.plan.edits)
-      if (copy !== undefined && index < newest) look(index);
-    for (let index = newest; index < length; index += 1) look(index);
+      if (copy !== undefined && index < newest) check(index);
+    for (let index = newest; index < length; index += 1) check(index);
     return changed;
   }
 
-  /**
-   * The values of new messages, and the last batch of them, which is read when it is planned. Many are read ahead, on a worker.
-   */
+  /** Returns the values of new messages, and their last batch, which `plan` reads. A worker reads earlier batches ahead. */
   async #read(fresh, call) {
     const values = [];
     let batch = new Batch();
@@ -170,7 +169,7 @@ class Conversation {
     return { values, batch };
   }
 
-  /** Appends a message to a batch; the values it was read from. What is no object says nothing. */
+  /** Appends a message to a batch. Returns its compared values, or undefined for a non-object. */
   #describe(message, batch) {
     refuseForeign(message);
     const { markerLine, protects } = this.#host;
@@ -181,7 +180,7 @@ class Conversation {
   }
 }
 
-/** Brings a list that goes with the messages to the next ones; `fresh` is of the new ones. */
+/** Updates a list parallel to the messages; `fresh` holds the entries of new ones. */
 function renew(known, { kept, positions }, fresh) {
   const newer = fresh.values();
   const rest = Array.from(positions, (place) => (place < 0 ? newer.next().value : known[place]));

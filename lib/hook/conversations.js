@@ -3,20 +3,20 @@
 
 const { isAnswer, isSameMessage, sharedBeginning } = require("./values.js");
 
-/** Conversations that are compared with a list, the latest. */
+/** Most conversations compared with a list, the latest. */
 const MOST = 256;
-/** Conversations of a host that hands in copies that are kept, the latest: nobody else holds them. */
+/** Most conversations held strongly, the latest: those of a host that passes copies have no other holder. */
 const MOST_COPIED = 8;
-/** Cuts of the beginning, one after the other, after which a conversation is no longer kept as it was before each. */
+/** Successive cuts of the beginning after which a conversation is no longer forked. */
 const MOST_CUTS = 2;
-/** Newest messages of a conversation by which a list shows that it goes on from it: a host may take a few away at once. */
+/** Number of newest known messages looked for in a list: a host may remove a few at once. */
 const NEWEST = 8;
-/** Newest messages of a list among which a known one is looked for: more than one call adds. */
+/** Number of newest messages of a list to look in: more than a call adds. */
 const NEW_MESSAGES = 64;
 
 /**
- * A conversation is kept alive by the newest message of its last call, and by the newest answer: the last message may be a
- * reminder that is made anew for each call. The latest ones of a host that hands in copies, or that was met once, are held here.
+ * A conversation is kept alive by the newest message of its last call and by its newest answer: the last message may be a
+ * reminder, new for each call. The latest of hosts that pass copies, and of new ones, are held here.
  */
 class Conversations {
   /** The latest first. */
@@ -25,10 +25,10 @@ class Conversations {
   #held = [];
 
   /**
-   * Finds the `conversation` that `list` continues: `shared` is what both begin with, and `cuts` counts how many times in a row its
-   * beginning was cut or changed. `isAside` says that it was cut: a host may ask aside with the end of a list. Returns an empty
-   * object where the list begins a new conversation. `isFork` says that the list leaves an answer or the beginning behind: then
-   * the caller forks, for both may go on. The list has this `encoding()` and `language()`.
+   * Finds the `conversation` that `list`, of this `encoding()` and `language()`, continues. Returns an empty object if the
+   * list begins a new one. `shared` is their common beginning; `cuts` counts the successive calls that cut or changed the
+   * beginning. `isAside` marks such a cut list: a host may ask a side question with the end of a list. `isFork` marks a list
+   * without an answer or the beginning of the conversation: the caller forks, since both may continue.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive();
@@ -49,8 +49,8 @@ class Conversations {
   }
 
   /**
-   * The only conversation, which is that of the last call, if a compaction left no message of it: a summary, and answers to its last
-   * call. It is given up.
+   * The only conversation, if it is that of the last call and a compaction left only a summary, or answers to that call. It
+   * is forgotten here.
    */
   #compacted([only, ...others], list) {
     const isOnly = only !== undefined && only === this.#recent[0].deref() && others.length === 0;
@@ -61,14 +61,14 @@ class Conversations {
     return isLater ? only : undefined;
   }
 
-  /** Keeps the conversation of a call with `list` as the latest, by what `find` said. */
+  /** Makes the conversation of a call with `list` the latest, given the result of `find`. */
   keep(conversation, list, { cuts = 0, isAside = false, isFork = false, shared }) {
     Object.assign(conversation, { cuts, isAside });
-    // Hosts ask aside time and again: such a conversation is held for a while, by `#held`, unless it goes on.
+    // Side questions are frequent: only `#held` holds their conversations, for a while.
     for (const holder of isAside ? [] : holdersIn(list, isFork))
       this.#heldBy.set(holder, new Set(this.#heldBy.get(holder)).add(conversation));
     const others = this.#held.filter((of) => of !== conversation);
-    // The host holds the messages of this conversation itself.
+    // The host holds messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
     const held = isHostsOwn ? others : [conversation, ...others];
     this.#held = held.slice(0, MOST_COPIED);
@@ -82,7 +82,7 @@ class Conversations {
     this.#recent = [new WeakRef(conversation), ...earlier].slice(0, MOST);
   }
 
-  /** Gives a conversation up. */
+  /** Forgets a conversation. */
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
@@ -114,39 +114,39 @@ function sharedWith(conversation, list) {
   return { conversation, target, ...sharedBeginning(target, list) };
 }
 
-/** Chooses by what is shared: more than with the best so far, or as much and no answer is left behind. */
+/** Prefers the conversation that shares more, and of two equal ones the one that loses no answer. */
 const betterFor = (list) => (best, next) => {
   const more = next.own - best.own || next.count - best.count;
   if (more !== 0 || next.count === 0) return more > 0 ? next : best;
   return !leavesAnswer(next, list) && leavesAnswer(best, list) ? next : best;
 };
 
-/** True if the newest answer of the conversation that `list` shares a beginning with is not in the list. */
+/** True if `list` lacks the newest answer of the conversation. */
 function leavesAnswer({ target, knownEnd }, list) {
   const at = target.findLastIndex(isAnswer);
   if (at < knownEnd || list.includes(target[at])) return false;
   return !list.slice(-NEW_MESSAGES).some((message) => isSameMessage(target[at], message));
 }
 
-/** Tells whether a message of a list is a known one: the same object, or a copy of an answer. Agents share system messages. */
+/** Tests if a message of a list is a known one: the same object, or a copy of an answer. Agents share system messages. */
 const isOwn = (known, message) =>
   known === message && typeof message === "object" && message !== null && message.role !== "system";
 const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
 
-/** True if none of the newest known messages stands in `list` where it stood. */
+/** True if none of the newest known messages kept its position in `list`. */
 function isShifted(known, list) {
   const isThere = (message, at) => isOwn(known[at], message) || isCopy(known[at], message);
   return !list.some((message, at) => at >= known.length - NEWEST && isThere(message, at));
 }
 
-/** The conversation whose newest messages, as `is` tells, stand nearest to the end of `list`: its beginning was cut or compacted. */
+/** The conversation with a newest message, by `is`, nearest to the end of `list`: its beginning was cut or compacted. */
 function nearest(conversations, list, is) {
   const newer = conversations.map((one) => newerIn(list, one.target, is));
   const least = Math.min(...newer);
   return Number.isFinite(least) ? conversations[newer.indexOf(least)] : undefined;
 }
 
-/** The number of messages in `list` behind the newest known one. */
+/** The number of messages in `list` after the newest known one. */
 function newerIn(list, known, is) {
   const recent = list.slice(-NEW_MESSAGES);
   for (const one of known.slice(-NEWEST).reverse()) {

@@ -1,37 +1,37 @@
-// Tells the host what a call did, in plain objects without any text of the conversation. A listener that throws,
-// rejects or is slow changes nothing about the result.
+// Reports a call to the host, in plain objects without text of the conversation. A listener that throws, rejects or is slow
+// does not affect the result.
 "use strict";
 
 const contract = require("../contract.js");
 const { isThinking, tokensSaved } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
 
-/** The name of a failure, by the code of its error; never its own message, which may hold the user's text. */
+/** The message of a failure, by error code. The error's own message may hold the user's text. */
 const FAILURES = {
   ERR_NATIVE_UNAVAILABLE: "the native addon could not be loaded; status() says why",
   ERR_INVALID_INPUT: "the input cannot be read as messages",
   ERR_INTERNAL: "the transcript could not be processed",
 };
 
-/** Tells what replaces a failing function of the host, by its option. */
-const STANDS_IN = {
+/** The fallback for a failing function of the host, by option. */
+const FALLBACKS = {
   contextWindow: `a window of ${contract.hookOptions.contextWindow.default} tokens stands in`,
   marker: "it must return a string, so the built-in marker stands in",
   protect:
     "it must say true or false at once: what it throws for is protected, what it returns a promise for is not",
 };
 
-/** What the process was warned of. */
+/** Warnings already emitted. */
 const warned = new Set();
 
-/** Warns the process of an event that nobody listens to; `owner` names the function. */
+/** Warns the process once of an event without a listener; `owner` names the function. */
 function warnOnce(owner, { type, code = type, message }) {
   if (warned.has(`${owner} ${code}`)) return;
   warned.add(`${owner} ${code}`);
   process.emitWarning(`${owner}: ${message}`, { type: "PiStrataWarning", code });
 }
 
-/** The event of a list that is not pi's, by the mark that shows it. */
+/** The event for a list of another shape, recognised by `mark`. */
 function unknownShape(mark) {
   const message = `a message has ${mark}, so the list is not pi's; it comes back as it came`;
   return { type: "unknownShape", mark, message };
@@ -61,19 +61,19 @@ class Reporter {
     }
   }
 
-  /** Tells what a host must not miss; the process is warned where nobody listens. */
+  /** Reports an event that a host must not miss: without a listener, as a process warning. */
   warn(event) {
     if (this.isListening) this.emit(event);
     else warnOnce(this.#owner, event);
     return event;
   }
 
-  /** Returns true the first time it is asked about something that would be told at every call. */
+  /** Returns true on the first call with `what`. */
   isFirst(what) {
     return this.#said.size < this.#said.add(what).size;
   }
 
-  /** Reports a failure; returns the event. A missing addon fails every call, and is told once. */
+  /** Reports a failure; returns the event. A missing addon fails every call and is reported once. */
   failed(error) {
     if (error?.code === "ERR_UNKNOWN_SHAPE") return this.warn(unknownShape(error.mark));
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
@@ -89,15 +89,15 @@ class Reporter {
     this.warn({ type, code: String(code), message: String(message), cause: error, ...details });
   }
 
-  /** Returns the function that is told why a function of the host's failed. */
+  /** Returns a function that reports, once, why the host's function failed. */
   failureOf(option) {
     return (cause) => {
-      const message = `option ${option}: the function ${cause}; ${STANDS_IN[option]}`;
+      const message = `option ${option}: the function ${cause}; ${FALLBACKS[option]}`;
       if (this.isFirst(option)) this.emit({ type: "optionFailed", option, message });
     };
   }
 
-  /** The plan's events, edit by edit. */
+  /** Reports a plan, edit by edit. */
   plan(messages, plan) {
     const shrunk = new Map();
     for (const edit of plan.edits) {
@@ -113,7 +113,7 @@ class Reporter {
   }
 }
 
-/** Lists the edits of a plan, one for each message, with the tokens that each saves. `tokens` holds the size of each message. */
+/** Lists the edits of a plan, one per message, with the tokens saved. `tokens` holds the size of each message. */
 function editsByMessage(plan, tokens) {
   return plan.edits.flatMap(({ index, count, cl100kSaved, ...edit }) => {
     const whole = count > 1 ? tokens.slice(index, index + count) : [cl100kSaved];
@@ -133,7 +133,7 @@ function editEvent({ toolCallId, toolName, content }, edit, saved) {
   return { type: "repaired", index, rule: reason, ...afterOf(edit) };
 }
 
-/** The message that a move puts one behind, as `{ after }`. */
+/** `{ after }`: the message after which a moved one is sent. */
 const afterOf = ({ action, ranges }) => (action === "moveAfter" ? { after: ranges[0][0] } : undefined);
 
 function imagesEvent({ role, toolCallId, toolName }, { index, images }) {
@@ -143,7 +143,7 @@ function imagesEvent({ role, toolCallId, toolName }, { index, images }) {
 
 const LAYERS = contract.positions(contract.LAYERS);
 
-/** Of a result cut by line, how many lines stay for which reason, the most first; undefined for other edits. */
+/** Number of kept lines by reason, the most first, for a result cut by line; else undefined. */
 function keptOf({ action, ranges }) {
   if (action !== "keepLines") return undefined;
   const lines = new Map();

@@ -1,4 +1,4 @@
-// Finds the marks by which a message of another agent's shape is told from pi's. The hook would damage such a list.
+// Recognises messages of another agent's shape by their marks. The hook would damage such a list.
 "use strict";
 
 const { foreign } = require("../contract.js");
@@ -6,7 +6,7 @@ const { foreign } = require("../contract.js");
 const ROLES = new Set(foreign.roles);
 const BLOCKS = new Set(foreign.blocks);
 
-/** The first mark of another shape on a message, such as `role "tool"`; undefined for pi's and for what cannot be read. */
+/** The first mark of another shape on a message, such as `role "tool"`; undefined for pi's and for an unreadable one. */
 function foreignMark(message) {
   try {
     const { role, content } = message ?? {};

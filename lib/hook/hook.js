@@ -1,5 +1,5 @@
-// The transformContext hook. A call takes the list, finds the conversation that it continues, has what is new read and planned in
-// one native call, builds the request and reports events. Whatever goes wrong, it resolves with the array it was given.
+// The transformContext hook. A call finds the conversation that the list continues, plans its changes in one native call,
+// builds the request and reports events. On any failure it resolves with the array it was given.
 "use strict";
 
 const { Call } = require("./call.js");
@@ -22,14 +22,14 @@ function createTransformContext(options) {
 class Hook {
   #reporter;
   #conversations = new Conversations();
-  /** The host's functions, each held to what it may answer. */
+  /** The host's functions, with checked results. */
   #host;
-  /** What calls teach for all conversations, by encoding. */
+  /** Lessons shared by all conversations, by encoding. */
   #lessons = new Map();
   /** The encoding of the latest conversation. */
   #latestEncoding;
 
-  /** Throws a TypeError that begins with `owner` for an option that is off. */
+  /** Throws a TypeError that begins with `owner` for an invalid option. */
   constructor(owner, given) {
     const options = checkHookOptions(owner, given);
     this.options = options;
@@ -55,14 +55,14 @@ class Hook {
     }
   }
 
-  /** Tells the host of a failure; returns the event. */
+  /** Reports a failure; returns the event. */
   failed(error) {
     return this.#reporter.failed(error);
   }
 
   /**
-   * The request that `messages` make, its plan and its conversation. Rejects where `transform` reports, and if the call was
-   * cancelled. `report` gets the outcome before any later call begins.
+   * Makes the request for `messages`, with its plan and its conversation. Rejects where `transform` reports a failure, and
+   * if the call was cancelled. `report` gets the outcome before any later call begins.
    */
   async run(messages, call = new Call(), report = () => {}) {
     checkList(messages);
@@ -76,7 +76,7 @@ class Hook {
     const found = this.#conversations.find(list, kind);
     const known = found.conversation ?? this.#newConversation(kind);
     const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
-    // A fork that nobody waits for must not pass for the latest conversation.
+    // A cancelled fork must not become the latest conversation.
     if (found.isFork) call.check();
     this.#conversations.keep(conversation, list, found);
     this.#latestEncoding = conversation.encoding;
@@ -94,12 +94,12 @@ class Hook {
     }
   }
 
-  /** The window as the host has it now. */
+  /** The window that the host states now. */
   contextWindow() {
     return windowNow(this.options.contextWindow, this.#reporter.failureOf("contextWindow"));
   }
 
-  /** A conversation that counts and writes markers so. */
+  /** A new conversation of this encoding and language. */
   #newConversation(kind) {
     const [encoding, language] = [kind.encoding(), kind.language()];
     const { Conversation: Native, Lessons } = native();
@@ -124,7 +124,7 @@ class Hook {
     });
   }
 
-  /** Tells the host what a call did. */
+  /** Reports a call. */
   report(outcome, call) {
     const reporter = this.#reporter;
     if (!reporter.isListening) return;
@@ -164,9 +164,9 @@ class Hook {
       new Bill({ ttlSeconds: cache.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
     const { bill = make(), open } = conversation.billed;
     const answer = open && list.slice(open.length).find(isAnswer);
-    // A call that was made again departs from the last request where either did.
-    const isAgain = answer === undefined && open?.firstChanged !== undefined;
-    const { firstChanged, reason } = isAgain ? open : plan;
+    // A repeated call also includes the changes of the unanswered one.
+    const isRepeated = answer === undefined && open?.firstChanged !== undefined;
+    const { firstChanged, reason } = isRepeated ? open : plan;
     const asSent = { ...plan, firstChanged, reason, length: list.length, at: list.at(-1)?.timestamp };
     conversation.billed = { bill, open: asSent };
     const miss = answer && bill.enter(rowOf(open, answer, open.at)).miss;

@@ -1,5 +1,4 @@
-// The marker lines that stand for what is left out: in which language, by the host's own function, and for each gap of a text of
-// which only some lines stay.
+// The marker lines for omitted content: their language, the host's own function, and a marker for each gap of a cut text.
 "use strict";
 
 const { markers: MARKERS } = require("../contract.js");
@@ -9,13 +8,12 @@ const { joinedText } = require("./snapshot.js");
 /** Providers refuse a blank text, and a marker may be all that is left of a result. */
 const VISIBLE = { accepts: (answer) => typeof answer === "string" && answer.trim() !== "" };
 
-/** Beginning of the message that is looked at, in UTF-16 code units: more would not change what it is written in. */
+/** UTF-16 code units of the opening message that decide the language. */
 const LOOKED_AT_CHARS = 4000;
 
 /**
- * The language of the built-in markers, "zh" or "en"; "zh" for a host that writes its own. "auto" is told by what the conversation
- * begins with, so that it stays the same while the conversation grows: by the first message of the user's, or a summary that
- * stands before it; "zh" without a letter.
+ * The language of the built-in markers, "zh" or "en"; "zh" for a host that writes its own. "auto" goes by the first user
+ * message, or a summary before it, so that it stays the same while the conversation grows.
  */
 function languageOf(marker, messages) {
   if (marker !== "auto") return marker === "en" ? "en" : "zh";
@@ -33,7 +31,7 @@ function openingText(messages) {
     const { content, summary } = messages.find((message) => OPENINGS.has(message?.role)) ?? {};
     return (typeof summary === "string" ? summary : joinedText(content)).slice(0, LOOKED_AT_CHARS);
   } catch {
-    // A getter of the host's that throws: reading the messages will say so.
+    // A getter of the host threw: reading the messages will report it.
     return "";
   }
 }
@@ -41,15 +39,15 @@ function openingText(messages) {
 const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
 
 /**
- * The host's marker function, held to return a text that is not blank. Where it does not, or throws, the built-in marker stands
- * in and `failed(cause)` is told.
+ * The host's marker function, checked to return a text that is not blank. If it does not, or throws, it calls
+ * `failed(cause)` and returns undefined: the built-in marker is used.
  */
 function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;
   return (...gap) => answerOf(marker, gap, VISIBLE, failed);
 }
 
-/** A checked marker function as `Batch.add` wants it: called only for texts that may be summarised. */
+/** The marker function for `Batch.add`, called only for texts that may be summarised. */
 function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLines }) {
   if (marker === undefined) return undefined;
   return (text) => {
@@ -60,8 +58,8 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
 }
 
 /**
- * `ranges` are `[first, after the last]` in order; `markersFor(gaps, chars)` makes the marker lines for gaps of so many
- * lines in a text of this length.
+ * Cuts a text to the lines in `ranges`, `[first, end]` in order. `markersFor(gaps, chars)` returns the marker lines for gaps
+ * of these numbers of lines in a text of this length.
  */
 function keptLines(text, ranges, markersFor) {
   const lines = text.split("\n");
@@ -79,8 +77,8 @@ function keptLines(text, ranges, markersFor) {
 }
 
 /**
- * The marker lines for gaps of `gaps` lines in a text of `chars` characters: the host's `own`, unless it fails, else those of
- * `language`, the first saying more. The last ends with the handle, if there is one.
+ * The marker lines for gaps of `gaps` lines in a text of `chars` characters: the host's `own`, or if it fails those of
+ * `language`, of which the first says more. The last ends with the handle, if there is one.
  */
 function gapMarkers(gaps, chars, { own, language, handle }) {
   const { first, gap, handle: ending } = MARKERS[language];
@@ -92,15 +90,15 @@ function gapMarkers(gaps, chars, { own, language, handle }) {
   return markers;
 }
 
-/** The marker between head and tail of a text of which so many characters are left out, as src/context/facts/shorten counts it. */
+/** The marker between head and tail of a text for `omitted` characters, as src/context/facts/shorten counts it. */
 function cutMarker(omitted, language, handle) {
   const { cut, handle: ending } = MARKERS[language];
   return `\n${filled(cut, omitted)}${handle === undefined ? "" : filled(ending) + handle}\n`;
 }
 
-/** The parts of a marker around what it says. */
-function filled(parts, ...said) {
-  return parts.map((part, i) => part + (said[i] ?? "")).join("");
+/** Joins the parts of a marker with the values between them. */
+function filled(parts, ...values) {
+  return parts.map((part, i) => part + (values[i] ?? "")).join("");
 }
 
 module.exports = { checkedMarker, cutMarker, gapMarkers, isChinese, keptLines, languageOf, markerLine };

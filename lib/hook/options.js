@@ -1,5 +1,5 @@
-// Checks the options of a hook when it is made: one clear TypeError that names the option, the value and what is
-// allowed. What comes out is complete: every option has its value.
+// Checks the options of a hook when it is made, and fills in defaults. A TypeError names the option, the value and what is
+// allowed.
 "use strict";
 
 const contract = require("../contract.js");
@@ -12,7 +12,7 @@ const autoOrRecord = {
   accepts: (value) => value === "auto" || record.accepts(value),
 };
 
-/** The names are read when one is asked for: importing the package reads no more than it must. */
+/** The names are loaded on first use: importing the package must stay cheap. */
 const encodingName = {
   get allowed() {
     return `"auto" or an encoding: ${require("../tokens/models.js").knownNames().join(", ")}`;
@@ -46,11 +46,11 @@ function optionTable(options) {
 }
 
 const HOOK_OPTIONS = optionTable(contract.hookOptions);
-/** Prices relative to input, Anthropic's; seconds that are not given are learned. */
+/** Prices relative to input, Anthropic's; omitted seconds are learned. */
 const CACHE_OPTIONS = optionTable(contract.cacheOptions);
 const CONTEXT_WINDOW = contract.hookOptions.contextWindow.default;
 
-/** The cache as the host names it now, completed with the defaults; undefined where it is learned. */
+/** The host's cache settings now, with defaults; undefined if they are learned. */
 function cacheNow(option) {
   const cache = asked(option, record);
   if (cache === undefined || cache === "auto") return undefined;
@@ -61,16 +61,16 @@ function cacheNow(option) {
   }
 }
 
-/** The window as the host names it now; where its function names none (an Agent without a model says 0), the default. */
+/** The host's window now; the default if its function names none (an Agent without a model says 0). */
 function windowNow(option, failed) {
   return asked(option, positive, failed) ?? CONTEXT_WINDOW;
 }
 
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
-  // What the host gave is obeyed where a default gives way.
+  // Given options are obeyed where defaults yield.
   Object.defineProperty(options, "given", { value: { ...given } });
-  // The host may change its own objects later. Times are asked at each call: a host adds to them.
+  // Copies, because the host may change its objects later. Times are read at each call: a host adds to them.
   const { cache, keep, excludeTools } = options;
   if (record.accepts(cache)) options.cache = checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS);
   if (record.accepts(keep)) options.keep = { files: keep.files?.slice(), tools: keep.tools?.slice() };
@@ -78,10 +78,10 @@ function checkHookOptions(owner, given) {
   return options;
 }
 
-/** Checked options as JSON for the native side, which passes over what it has no field for. */
+/** Checked options as JSON for the native side, which ignores unknown fields. */
 function nativeOptions(options, encoding, language) {
   const { given, economy, keep, recall, schedule, summaryHeadLines, summaryTailLines } = options;
-  // What stays whole in its newest state, and in which layers: by default on the ladder of the sticky schedule alone.
+  // By default only the ladder of the sticky schedule keeps the newest states whole.
   const keepsNothing = keep === false || (keep === undefined && schedule === "everyCall");
   const all = {
     ...options,
@@ -101,11 +101,11 @@ function nativeOptions(options, encoding, language) {
     marker: language,
     economy: contract.economies[economy]?.default ?? economy,
   };
-  // Lone surrogates are no UTF-8.
+  // UTF-8 cannot hold lone surrogates.
   return JSON.stringify(all, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
 }
 
-/** A model's context window in tokens; 200 000 where it names none. */
+/** A model's context window in tokens; 200 000 if it names none. */
 function getContextWindow(model) {
   const contextWindow = model?.contextWindow ?? CONTEXT_WINDOW;
   const isModel = model === undefined || model === null || record.accepts(model);
@@ -116,7 +116,7 @@ function getContextWindow(model) {
   );
 }
 
-/** A number as it is; of all else only its kind, as it may hold the user's text. */
+/** Describes a value: a number itself, otherwise only its kind, since it may hold the user's text. */
 function kindOf(value) {
   if (value === undefined || value === null || typeof value === "number") return String(value);
   if (typeof value === "string" && value.trim() === "") return "a blank text";
@@ -124,8 +124,8 @@ function kindOf(value) {
 }
 
 /**
- * The answer of a host's function to what it is given, held to a rule. Where it throws or answers something else, undefined, and
- * `failed(cause)` is told.
+ * The result of a host's function, checked by a rule. If it throws or returns something else, calls `failed(cause)` and
+ * returns undefined.
  */
 function answerOf(ask, given, rule, failed) {
   try {
@@ -140,7 +140,7 @@ function answerOf(ask, given, rule, failed) {
   return undefined;
 }
 
-/** The value of an option that may be a function, which is asked. */
+/** The value of an option that may be a function. */
 function asked(option, rule, failed) {
   return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
 }

@@ -1,5 +1,5 @@
-// Reads the native side's answer, and applies it: a new array in which unedited messages are
-// the very objects that came in, and edited ones are copies.
+// Reads the native side's answer and applies it. The new array holds unedited messages as the same objects, edited ones as
+// copies.
 "use strict";
 
 const { cutMarker, gapMarkers, keptLines } = require("./markers.js");
@@ -7,8 +7,8 @@ const { joinedText, string: textOf } = require("./snapshot.js");
 const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
 /**
- * Reads a plan: its sizes, the schedule's arithmetic, and its edits, oldest message first. `last` holds the edits of the plan
- * before, to which the answer may refer.
+ * Reads a plan: its sizes, the schedule's arithmetic, and its edits, oldest message first. The answer may refer to `last`,
+ * the edits of the plan before.
  */
 function readPlan({ plan, texts }, last) {
   const { verdict, arithmetic, firstChanged, learnedWindow, edits, ...told } = JSON.parse(plan);
@@ -19,7 +19,7 @@ function readPlan({ plan, texts }, last) {
     firstChanged: firstChanged ?? undefined,
     learnedWindow: learnedWindow ?? undefined,
     schedule: isSticky ? "sticky" : "everyCall",
-    /** Why the schedule moves or waits. */
+    /** Why the schedule edits or waits. */
     reason: isSticky ? VERDICTS[verdict] : "recomputed at every call",
     arithmetic: { ...arithmetic, paybackCalls: arithmetic.paybackCalls ?? Number.POSITIVE_INFINITY },
     edits: edits.map((edit) => (typeof edit === "number" ? last[edit] : newEdit(edit, written))),
@@ -31,9 +31,9 @@ function newEdit({ action, reason, hasText, ...edit }, written) {
     ...edit,
     action: ACTIONS[action],
     reason: REASONS[reason],
-    /** A whole text to put in, or the handle that a cut names. */
+    /** The text to insert, or the handle for a cut's marker. */
     text: hasText ? written.next().value : undefined,
-    /** The message that it was made of, the edited copy, and the text in that. */
+    /** The message that it edits, the edited copy, and the text inserted there. */
     of: undefined,
     copy: undefined,
     written: undefined,
@@ -41,8 +41,8 @@ function newEdit({ action, reason, hasText, ...edit }, written) {
 }
 
 /**
- * The request that a plan makes of `list`, and the plan with the edits that were made; the list itself where nothing is edited.
- * `writer` is how the hook writes markers. A message that is not `isAsRead(index)` stays, for its edit is about other content.
+ * The request for `list` by a plan, and the plan with the applied edits. Returns `list` itself if nothing is edited.
+ * `writer` writes markers. A message that is not `isAsRead(index)` stays: its edit is for other content.
  */
 function applied(list, plan, writer, isAsRead) {
   const isMade = (edit) => isWhole(edit) || isMadeOf(list[edit.index], edit, writer, isAsRead);
@@ -51,13 +51,13 @@ function applied(list, plan, writer, isAsRead) {
   return { plan: { ...plan, edits }, edited };
 }
 
-/** `order` lists what is sent, if that is not the order of the list. */
+/** `order` lists the sent messages; empty for the order of the list. */
 function request(list, edits, order) {
   if (order.length > 0) {
     const copies = new Map(edits.map(({ index, copy }) => [index, copy]));
     return order.map((index) => copies.get(index) ?? list[index]);
   }
-  // Copies only what is sent: most of a long list is dropped.
+  // Visits only sent messages: most of a long list is dropped.
   const sent = [];
   let next = 0;
   for (const { index, count, copy } of edits) {
@@ -69,24 +69,24 @@ function request(list, edits, order) {
   return sent;
 }
 
-/** True of an edit that changes no message itself: it leaves messages out, or moves one. */
+/** True for an edit that changes no content: it drops messages or moves one. */
 const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
 
-/** cl100k tokens that an edit saves, in the unit of the plan's sizes. */
+/** Converts saved cl100k tokens to the unit of the plan's sizes. */
 const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
 
-/** Makes the edited copy of a message, unless the edit holds it; whether there is one. */
+/** Makes the edited copy of a message, unless the edit has it. Returns true if it has one now. */
 function isMadeOf(message, edit, writer, isAsRead) {
   if (edit.of === message) return true;
   if (!isAsRead(edit.index)) return false;
-  edit.written ??= textPutIn(message, edit, writer);
+  edit.written ??= insertedText(message, edit, writer);
   const content = contentOf(message, edit, edit.written, writer.language);
   edit.copy = content === message.content ? message : withContent(message, content);
   edit.of = message;
   return true;
 }
 
-function textPutIn({ content }, { action, ranges, text }, writer) {
+function insertedText({ content }, { action, ranges, text }, writer) {
   if (action !== "keepLines") return text;
   const markers = (gaps, chars) => gapMarkers(gaps, chars, { ...writer, handle: text });
   return keptLines(joinedText(content), ranges, markers);
@@ -107,14 +107,14 @@ function contentOf({ role, content }, { action, ranges, images }, text, language
   return images > 0 ? withoutImages(left, images, MARKERS[language].image.join("")) : left;
 }
 
-/** A shallow copy that differs in `content` alone, of the same prototype. */
+/** A shallow copy with other `content` and the same prototype. */
 function withContent(message, content) {
   const copy = { ...message, content };
   const prototype = Object.getPrototypeOf(message);
   return prototype === Object.prototype ? copy : Object.setPrototypeOf(copy, prototype);
 }
 
-/** Content in which each text is what `write(text, position)` makes of it; a block without one goes. */
+/** Content with each text replaced by `write(text, position)`; undefined removes the block. */
 function withTexts(content, write) {
   if (typeof content === "string") return write(content, 0);
   let at = -1;
@@ -127,10 +127,10 @@ function withTexts(content, write) {
   });
 }
 
-/** `text` in place of all text blocks, where the first one stood; everything else stays. */
+/** Replaces the first text block with `text` and removes the others. */
 const withText = (content, text) => withTexts(content, (_, at) => (at === 0 ? text : undefined));
 
-/** Of two calls with one id the first. */
+/** Removes calls that repeat an id. */
 function withoutRepeatedCalls(content) {
   if (!Array.isArray(content)) return content;
   const ids = new Set();
@@ -139,7 +139,7 @@ function withoutRepeatedCalls(content) {
   return left.length === content.length ? content : left;
 }
 
-/** `marker` in place of each of the first `count` images. */
+/** Replaces each of the first `count` images with `marker`. */
 function withoutImages(content, count, marker) {
   let left = count;
   return content.map((block) => {
@@ -149,7 +149,7 @@ function withoutImages(content, count, marker) {
   });
 }
 
-/** Head and tail around the marker for what is left out. */
+/** Cuts a text to head and tail around a marker. */
 function cutText(text, [, head, tail], markerOf) {
   return text.slice(0, head) + markerOf(text.length - head - tail) + text.slice(text.length - tail);
 }

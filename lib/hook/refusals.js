@@ -1,19 +1,19 @@
-// Reads an error's words: whether a request was refused for its length, and the numbers of tokens that the refusal names.
+// Reads an error message: whether a request was refused for its length, and the token numbers that the refusal names.
 // The words of each endpoint are rows of contract.json.
 "use strict";
 
 const contract = require("../contract.js");
 
-/** Parts of an error that are read, in UTF-16 code units: some gateways put a whole request into it. */
+/** Parts of an error to read, in UTF-16 code units: some gateways include a whole request. */
 const HEAD_CHARS = 3000;
 const TAIL_CHARS = 1000;
-/** Fewer tokens are no limit of a model; more are none of today's. */
+/** Range of tokens for a plausible limit of a model. */
 const LEAST_TOKENS = 1000;
 const MOST_TOKENS = 100_000_000;
 
 /** A number that stands alone, as errors write it: `65536`, `65,536`, `128k`. Parts of a date or of a model's name are none. */
 const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
-/** Numbers of something else than tokens. */
+/** Numbers that are not tokens. */
 const OTHER_NUMBERS =
   /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|(?:^|[ :])\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]*\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
 /** Words before a number that make it the limit. */
@@ -31,8 +31,8 @@ function compiled({ pattern, names }) {
 }
 
 /**
- * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined where it names none;
- * undefined for an error about anything else. The first row that matches decides.
+ * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined if it is not named.
+ * Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
@@ -43,7 +43,7 @@ function readRefusal(errorMessage) {
   return names[0] === "sizes" ? sizesIn(text) : named(names, pattern.exec(text).slice(1));
 }
 
-/** The beginning and the end, spaces as one, escapes of nested JSON undone. */
+/** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */
 function wordsOf(message) {
   const isLong = message.length > HEAD_CHARS + TAIL_CHARS;
   const read = isLong ? `${message.slice(0, HEAD_CHARS)} ${message.slice(-TAIL_CHARS)}` : message;
@@ -61,7 +61,7 @@ function named(names, digits) {
   return told;
 }
 
-/** Of words without a row of their own: the numbers by the words before them, else the largest is the prompt. */
+/** Classifies numbers of a message without a specific row, by the words before them. The largest of several is the prompt. */
 function sizesIn(text) {
   const bare = text.replace(OTHER_NUMBERS, " ");
   const found = Array.from(bare.matchAll(new RegExp(NUMBER, "gi")), ({ 1: digits, index }) => {

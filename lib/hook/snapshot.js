@@ -1,5 +1,5 @@
-// Describes messages to the native side: one row of numbers and strings each, read by src/node/read.rs. Reads only
-// what decisions need, and survives whatever a host put into a message.
+// Describes messages to the native side: a row of numbers and strings each, read by src/node/read.rs. Reads only what
+// decisions need, and tolerates any value in a message.
 "use strict";
 
 const { readRefusal } = require("./refusals.js");
@@ -10,7 +10,7 @@ const { system, user, assistant, toolResult, summary, custom, other: OTHER_ROLE 
 /** Longest thinking signature that can be the name of a wire field, in UTF-16 code units. */
 const WIRE_FIELD_CHARS = contract.constants.wireFieldChars.default;
 
-/** Fields that count as text beside `content`, by role. Without a prototype: a role may be called anything, `constructor` too. */
+/** Fields that count as text beside `content`, by role. No prototype: a role may have any name, such as `constructor`. */
 const TEXT_FIELDS = {
   __proto__: null,
   system: ["sections", "toolsAdded"],
@@ -41,25 +41,25 @@ const NO_REFUSAL = { prompt: Number.NaN };
 const SENT = 1;
 const PROTECTED = 2;
 
-/** True of a message that pi never sends. */
+/** True for a message that pi never sends. */
 function isUnsent({ role, stopReason, excludeFromContext }) {
   return role === "assistant"
     ? UNSENT_STOP_REASONS.has(stopReason)
     : role === "bashExecution" && excludeFromContext === true;
 }
 
-/** Rows of messages that cross the boundary together. */
+/** Messages that cross the boundary together, as rows. */
 class Batch {
   #rows = [];
   strings = [];
   /** UTF-16 code units in `strings`. */
   units = 0;
-  /** Messages. */
+  /** Number of messages. */
   length = 0;
 
   /**
-   * Appends a message. `marker` makes the host's own marker line, and `protects` says whether nothing may be done to the
-   * message, where the host has such a function.
+   * Appends a message. If the host has such functions, `marker` makes its own marker line, and `protects` returns true for a
+   * message that must stay unedited.
    */
   add(message, marker, protects) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
@@ -77,7 +77,7 @@ class Batch {
     return new Float64Array(this.#rows);
   }
 
-  /** `add` for messages that may be anything: what is no message, or cannot be read, is described as unknown. */
+  /** As `add`, for any value: one that cannot be read as a message is described as unknown. */
   addReadable(message) {
     const [rowNumbers, stringCount, units] = [this.#rows.length, this.strings.length, this.units];
     try {
@@ -93,7 +93,7 @@ class Batch {
   #addAssistant({ usage, api, provider, model, content, stopReason, errorMessage }) {
     const refusal = stopReason === "error" ? readRefusal(errorMessage) : undefined;
     const { input, cacheRead, cacheWrite, cacheWrite1h, cost } = usage ?? {};
-    // A prompt of 0 is one that the refusal does not name.
+    // 0 means that the refusal does not name the prompt.
     const { prompt = 0, limit, output, excess } = refusal ?? NO_REFUSAL;
     // In the order of `usage` in src/node/read.rs.
     const used = [input, cacheRead, cacheWrite, cacheWrite1h, cost?.input, cost?.cacheRead, cost?.cacheWrite];
@@ -168,7 +168,7 @@ function hasTextId(content) {
   return Array.isArray(content) && content.some((block) => block?.type === "text" && block.textSignature);
 }
 
-/** A value as JSON; an empty text where JSON cannot hold it (cycles, BigInt, a getter that throws, great depth). */
+/** A value as JSON; an empty text if JSON cannot hold it (cycles, BigInt, a throwing getter, great depth). */
 function json(value, replacer, indent) {
   try {
     return JSON.stringify(value, replacer, indent) ?? "";
@@ -187,8 +187,8 @@ function joinedText(content) {
 }
 
 /**
- * The host's `protect` as `Batch.add` wants it. Where it throws, the message is protected: nothing is lost by a mistake. A
- * promise is no answer, and none protects: else an async function would end all compression.
+ * The host's `protect` for `Batch.add`. If it throws, the message is protected, so that nothing is lost by mistake. If it
+ * returns a promise, the message is not: an async function would end all compression.
  */
 function protection(protect, failed) {
   if (protect === undefined) return undefined;

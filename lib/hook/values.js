@@ -1,10 +1,9 @@
-// Compares messages: whether the host changed one in place since it was read, whether one is a copy of another, and what two
-// lists share.
+// Compares messages: whether one was changed in place, whether one is a copy of another, and how much two lists share.
 "use strict";
 
 const { TEXT_FIELDS } = require("./snapshot.js");
 
-/** Fields that are read of a message beside its content, by role. */
+/** Fields compared beside the content, by role. */
 const FIELDS = {
   __proto__: null,
   ...TEXT_FIELDS,
@@ -14,10 +13,9 @@ const FIELDS = {
 
 /**
  * The values that are compared to detect a change in place.
- *
- * A host changes in place what grows (content, calls, a shell's output) or comes late (the stop reason, the usage). What is
- * set once is read, but not looked at again: `timestamp`, `api`, `provider`, `model`, signatures, and of the usage the
- * answer's tokens and the costs, which come together with the prompt's.
+ * A host changes in place what grows (content, calls, a shell's output) or comes late (the stop reason, the usage). Fields
+ * set once are not compared: `timestamp`, `api`, `provider`, `model`, signatures, and the usage's answer tokens and costs,
+ * which come with the prompt's.
  */
 function valuesOf(message) {
   const { role, content, excludeFromContext } = message;
@@ -35,13 +33,13 @@ function valuesOf(message) {
   return values;
 }
 
-/** True if the host changed a message in place since these values were read from it. NaN is what a host may compute. */
+/** True if a message changed in place since `values` were read. A host may compute NaN, so it compares by Object.is. */
 function isStale(values, message) {
   const now = valuesOf(message);
   return now.length !== values.length || now.some((value, i) => !Object.is(value, values[i]));
 }
 
-/** Deeper than this nothing is compared: the message is read. */
+/** Greatest depth that is compared. Deeper values count as different. */
 const DEEPEST = 32;
 
 function isSame(one, other, depth) {
@@ -70,7 +68,7 @@ function isSameRecord(one, other, depth, late) {
   return keys === 0;
 }
 
-/** Other objects, such as a Date, show by no key what they hold. */
+/** False for objects such as a Date, whose keys do not show their value. */
 function isPlain(value) {
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -79,20 +77,20 @@ function isPlain(value) {
 const isAnswer = (message) => message?.role === "assistant";
 
 /**
- * True if two messages are one, or hold the same plain data: all of it, for the host may ask `protect` about any of it. The
- * usage of an answer may come late. Node's `isDeepStrictEqual` takes more than twice as long: 1.8 against 0.8 ms for 1 000
- * messages.
+ * True if two messages are the same object or hold the same plain data: all of it, since the host's `protect` may read any
+ * of it. An answer may gain its usage late. Node's `isDeepStrictEqual` takes more than twice as long: 1.8 against 0.8 ms for
+ * 1 000 messages.
  */
 function isSameMessage(known, message) {
-  // `===` would look into each message, which lie all over memory.
+  // `===` would load each message from memory.
   if (Object.is(known, message)) return known !== undefined;
   if (known === undefined || known?.role !== message?.role) return false;
   return isAnswer(known) ? isSameRecord(known, message, 0, "usage") : isSame(known, message, 0);
 }
 
 /**
- * The beginning that two lists share behind their opening system messages, which agents share and hosts renew: the number of
- * messages that are the same objects, of those with copies, and where the latter end in the known list. `kept` counts from the
+ * The beginning that two lists share after their opening system messages, which agents share and hosts renew. `own` counts
+ * the same objects, `count` also copies, and `knownEnd` is the end of the latter in the known list. `kept` counts from the
  * first message on, system ones too.
  */
 function sharedBeginning(known, list) {
@@ -107,12 +105,12 @@ function sharedBeginning(known, list) {
   return { own, count, knownEnd: from + count, kept };
 }
 
-/** Messages of a list that may be compared by value with all known ones: a list may begin with a few new ones. */
-const MOST_SOUGHT = 8;
+/** Most messages of a list compared by value with all known ones: a list may begin with a few new ones. */
+const MOST_COMPARED = 8;
 
-/** The position in `known` of each message of `list` from `kept` on, as the same object or else as a copy; -1 for a new one. */
+/** The position in `known` of each message of `list` from `kept` on: the same object, else a copy; -1 for a new one. */
 function positionsIn(known, list, kept) {
-  let [next, comparisons, places] = [kept, MOST_SOUGHT * (known.length - kept), undefined];
+  let [next, comparisons, places] = [kept, MOST_COMPARED * (known.length - kept), undefined];
   const placeOf = (message) => {
     if (message === undefined) return -1;
     if (known[next] === message) return next;

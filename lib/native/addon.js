@@ -1,8 +1,8 @@
-// Finds and loads the native file of this machine: one that was built in the package's folder or copied beside a bundle, else the
-// one of the platform package.
+// Finds and loads the native file of this machine: built in the package's folder, copied beside a bundle, or from the
+// platform package.
 // Bundlers follow a `require` only if its name is written out, and accept a missing file only inside a `try`. Hence the long table.
-// A bundle as an ES module has neither `require` nor `__dirname`: Node hands out its modules another way since 20.16, and such a
-// bundle lies where the program does.
+// A bundle as an ES module has neither `require` nor `__dirname`. `getBuiltinModule` (Node 20.16) replaces the first, and
+// the program's folder the second.
 "use strict";
 
 const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
@@ -16,7 +16,7 @@ const HERE = path.resolve(
 /** A `require` for any path: a bundle's own takes only the paths that the bundler saw. */
 const requireHere = createRequire(path.join(HERE, "index.js"));
 
-/** Returns the keys of the packages that may fit this machine, in the order of the tries. */
+/** Returns the keys of the packages that may fit this machine, in the order to try. */
 function platformKeys() {
   const { platform, arch } = process;
   if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
@@ -42,7 +42,7 @@ function isMusl() {
   return header?.glibcVersionRuntime === undefined && sharedObjects.some((file) => file.includes("ld-musl"));
 }
 
-/** Loads the file that a bundler put in place of one built from source, or of the platform package. Adds an error to `missed`. */
+/** Loads the file that a bundler substituted for one built from source, or for the platform package. Adds an error to `missed`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table that bundlers must be able to read
 function loadBundled(key, isBuilt, missed) {
   try {
@@ -74,8 +74,8 @@ function loadBundled(key, isBuilt, missed) {
 }
 
 /**
- * Loads a file, unless it is shorter than the package says. Adds an error to `missed`. A broken download or a full disk leaves a
- * short file. Linux loads it, and the first missing page kills the process. Other systems refuse it.
+ * Loads a file, unless it is shorter than the package states. Adds an error to `missed`. A broken download or a full disk
+ * leaves a short file: Linux loads it, and the first missing page kills the process. Other systems refuse it.
  */
 function loadFile(key, file, missed) {
   try {
@@ -90,7 +90,7 @@ function loadFile(key, file, missed) {
   }
 }
 
-/** Returns the native functions. Throws the error that says most about why there are none. */
+/** Returns the native functions. Throws the most informative error if there are none. */
 function loadAddon() {
   const chosen = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
   if (chosen) return requireHere(chosen);
@@ -101,16 +101,16 @@ function loadAddon() {
       const addon = loadFile(key, file, missed);
       if (addon !== undefined) return addon;
     }
-    // A file that was found and refused must not be loaded after all.
+    // A refused file must not be loaded another way.
     if (files.length > 0) continue;
     const addon = loadBundled(key, true, missed) ?? loadBundled(key, false, missed);
     if (addon !== undefined) return addon;
   }
   const wanted = wantedKey();
-  // An error of a file that is there says more than a missing file.
-  const isTold = ({ key, error }) => key === wanted && error?.code !== "MODULE_NOT_FOUND";
-  const told = missed.find(isTold) ?? missed.findLast(({ key }) => key === wanted) ?? missed.at(-1);
-  throw told.error;
+  // An error of an existing file says more than a missing file.
+  const isSpecific = ({ key, error }) => key === wanted && error?.code !== "MODULE_NOT_FOUND";
+  const best = missed.find(isSpecific) ?? missed.findLast(({ key }) => key === wanted) ?? missed.at(-1);
+  throw best.error;
 }
 
 /** Returns the files to try: built from source, copied beside a bundle, and the one of the platform package. */

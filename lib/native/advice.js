@@ -1,4 +1,4 @@
-// Says what to do if the native addon cannot be loaded. Each system has its own words for a cause, so this looks for words.
+// Advises what to do if the native addon cannot be loaded. Systems word a cause differently, so this searches for words.
 "use strict";
 
 const { HERE, wantedKey } = require("./addon.js");

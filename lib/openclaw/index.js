@@ -19,8 +19,8 @@ const MOST_TURNS = 4096;
 const AFTER_OVERFLOW = 0.8;
 /** Triggers of the host's own compactions: the provider refused, or the next request is too long by the host's count. */
 const SHRUNK_FOR = new Set(["overflow", "budget"]);
-/** Events for the host's log. */
-const TOLD = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed"]);
+/** Types of events for the host's log. */
+const LOGGED = new Set(["contextOverflow", "failed", "unknownShape", "optionFailed"]);
 
 /** The shape of answers that lose their usage. Blocks of an unknown type are read as their JSON. */
 const withoutUsage = {
@@ -38,7 +38,7 @@ class Session {
   /** The question of the next turn. The host appends it to the messages. */
   #question = { role: "user", content: "" };
   /**
-   * Answers to calls for which the host did not ask the engine: it asks once a turn, so only the first answer of a turn reports a
+   * Answers to calls made without the engine: the host calls it once a turn, so only the first answer of a turn reports a
    * request of this engine.
    */
   #unasked = new WeakSet();
@@ -59,7 +59,7 @@ class Session {
       contextWindow: () => Math.max(1, Math.min(this.#budget ?? getContextWindow(config), this.#limit)),
       onEvent: (event) => {
         if (event.type === "transformed") this.#tokens = event.tokensAfter;
-        if (TOLD.has(event.type)) logger?.warn?.(`${ID}: ${event.message ?? JSON.stringify(event)}`);
+        if (LOGGED.has(event.type)) logger?.warn?.(`${ID}: ${event.message ?? JSON.stringify(event)}`);
       },
     });
   }
@@ -70,10 +70,10 @@ class Session {
     for (const [at, message] of messages.entries())
       if (message?.usage !== undefined && messages[at - 1]?.role !== "user") this.#unasked.add(message);
     const sent = await this.#shapes.edited(messages, async (list) => {
-      const asked = [...list, this.#question];
-      this.#last = asked;
-      const edited = await this.#transform(asked);
-      return edited === asked ? list : edited.slice(0, -1);
+      const whole = [...list, this.#question];
+      this.#last = whole;
+      const edited = await this.#transform(whole);
+      return edited === whole ? list : edited.slice(0, -1);
     });
     return { messages: sent, estimatedTokens: Math.round(this.#tokens) };
   }
@@ -94,7 +94,7 @@ class Session {
     return undefined;
   }
 
-  /** Notes that a turn was answered. The next overflow is a new one. */
+  /** Records that a turn was answered. The next overflow is a new one. */
   answered() {
     this.#isOverflowing = false;
   }
@@ -115,7 +115,7 @@ function register(api) {
     info: {
       id: ID,
       name: ID,
-      // The host asks once a turn and does not show what the turn adds, so its own checks must stay on.
+      // The host calls the engine once a turn and does not show what the turn adds, so its own checks must stay on.
       ownsCompaction: false,
       transcriptSemantics: {
         currentTurnFence: "before-current-turn-entry-v1",

@@ -1,4 +1,4 @@
-// The AI SDK's `ModelMessage` of majors 5, 6 and 7. A tool message holds several results; each becomes a toolResult of pi's.
+// The AI SDK's `ModelMessage` of majors 5, 6 and 7. A tool message holds several results; each becomes a toolResult of pi.
 "use strict";
 
 const { joinedText, json } = require("../hook/snapshot.js");

@@ -28,15 +28,15 @@ const UNREAD = [
   ],
   ["entries of a session file (use their message)", ({ role, message }) => !role && message?.role],
 ];
-/** Shapes in the order in which they are asked. */
+/** Shapes in the order to try. */
 const SHAPES = [seed, openai, responses, anthropic, aiSdk, pi];
 
 /** Returns the shape of a message; undefined for pi's own. Throws a TypeError for a known shape that cannot be read. */
 function shapeOf(message) {
   const [unread] = UNREAD.find(([, isMarked]) => isMarked(message)) ?? [];
   if (unread === undefined) return SHAPES.find(({ isMarked }) => isMarked(message));
-  const told = `messages are ${unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`;
-  throw Object.assign(new TypeError(told), { code: "ERR_INVALID_INPUT", shape: unread });
+  const text = `messages are ${unread}; pi's, OpenAI's, Anthropic's and the AI SDK's can be read`;
+  throw Object.assign(new TypeError(text), { code: "ERR_INVALID_INPUT", shape: unread });
 }
 
 /** Reads lists into pi's shape, edits them and writes them back. Converts each message once. */
@@ -83,8 +83,8 @@ class Shapes {
   }
 
   /**
-   * Returns the list for `edited`, which was made of `messages`. A message without stand-ins (an answer to an approval request)
-   * stays behind the message before it.
+   * Returns the list for `edited`, which was made of `messages`. A message without stand-ins (an answer to an approval
+   * request) stays after the message before it.
    */
   write(edited, messages) {
     const followers = new Map();

@@ -14,10 +14,10 @@ const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
 const SAFE_DIGITS = 15;
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** OpenAI's roles: a session's, and another name of the first. */
+/** OpenAI's roles: a session's, and `developer`, another name for `system`. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
 
-/** Text of a tool message without text. OpenAI takes text alone there; images follow in a user message. */
+/** Text of a tool message without text. OpenAI accepts only text there; images follow in a user message. */
 const IMAGES_ONLY = "(see attached image)";
 const imagesLabel = (toolCallId) => `Images in the result of call ${toolCallId}:`;
 const mediaIn = (content) => (Array.isArray(content) ? content.filter(isMedia) : []);
@@ -39,7 +39,7 @@ function toOpenAIMessages(messages) {
     if (isResult(message) && unsentCalls.has(answeredId(message))) continue;
     const isLeading = converted.every(({ role }) => role === "system");
     const made = restored(message) ?? toOpenAI(message, isLeading);
-    // The images of parallel calls wait for the last result: nothing may stand between results.
+    // The images of parallel calls wait for the last result: no message may come between results.
     if (!isResult(message)) flush();
     else if (made !== message.original) images.push(...attachments(message));
     converted.push(made);
@@ -114,7 +114,7 @@ function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId
   };
 }
 
-/** Puts the images of tool results back from user messages, where that is exactly reversible. */
+/** Moves images from user messages back into tool results, if that is exactly reversible. */
 function withImagesInResults(neutral, messages) {
   const merged = [];
   let run = 0;
@@ -133,7 +133,7 @@ function withImagesInResults(neutral, messages) {
   return merged;
 }
 
-/** Returns results with the images that stand behind their labels. */
+/** Returns results with the images that follow their labels. */
 function withImages(results, { blocks }) {
   const images = new Map();
   let own = [];

@@ -1,10 +1,10 @@
-// Turns the parts of a message into pi's blocks, each of which remembers its part, and edited blocks back into parts. The kinds
-// of parts of all stacks stand here: their names do not collide.
+// Turns the parts of a message into pi's blocks, which remember their parts, and edited blocks back into parts. One table
+// serves all stacks: the names of their parts do not collide.
 "use strict";
 
 const { joinedText, json } = require("../hook/snapshot.js");
 
-/** Key of a stand-in and its edited copies: the message that it stands for. */
+/** Key of a stand-in and its edited copies: the message that it represents. */
 const SOURCE = Symbol("source");
 /** Key of a block and its edited copies: its part. On a stand-in for a part of a message: its parts there. */
 const PART = Symbol("part");
@@ -17,7 +17,7 @@ const BYTES = new Set(["data", "file_data"]);
 const BYTES_UNITS = 100;
 const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
 
-/** Returns the block of a part. A part that pi has not stays as it is, and its JSON counts. */
+/** Returns the block of a part. A part unknown to pi stays unchanged, and its JSON counts. */
 function blockOf(part) {
   const { type = "", text, thinking, signature, image_url: url, source, mediaType } = part ?? {};
   if (TEXT.test(type) && typeof text === "string") return { type: "text", text, [PART]: part };

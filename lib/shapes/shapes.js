@@ -1,6 +1,6 @@
-// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message)` returns the
-// messages of pi that stand in for it. `write(message, standIns, isOwn)` returns the message for edited stand-ins; `isOwn` is true
-// for an unedited one. Unmarked messages (`{ role, content: string }`) are the same in every shape.
+// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message)`
+// returns its stand-ins, messages of pi. `write(message, standIns, isOwn)` returns the message for edited stand-ins; `isOwn`
+// is true for an unedited one. Unmarked messages (`{ role, content: string }`) are the same in every shape.
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
@@ -41,7 +41,7 @@ const withBlocks = (message, change) => {
 const PI_BLOCKS = new Set(["text", "thinking", "redacted_thinking", "toolCall", "image"]);
 
 /**
- * Messages with `toolCalls`. Results stand inside a message (`toolResults: [{ success, data | error }]`) or in their own
+ * Messages with `toolCalls`. Results are inside a message (`toolResults: [{ success, data | error }]`) or in their own
  * (`role: "tool"`, `toolCallId`), as in sessions and pipelines. The JSON of calls and results counts.
  */
 const seed = {
@@ -84,13 +84,13 @@ function seedResult(result, call) {
   };
 }
 
-/** Returns a result's text and the text that counts: for data, its JSON. */
+/** Returns a result's text and the counted text: for data, its JSON. */
 function payloadOf(payload, isError) {
   const text = typeof payload === "string" ? payload : json(payload);
   return { payload: text, content: [{ type: "counted", text: isError ? text : json(payload) }] };
 }
 
-/** OpenAI's chat messages, and Ollama's, which have no ids. A tool message is one result; the calls stand beside the content. */
+/** OpenAI's chat messages, and Ollama's, which have no ids. A tool message is one result; the calls are beside the content. */
 const openai = {
   isMarked: (message) =>
     ["developer", "function"].includes(message.role) ||
@@ -144,7 +144,7 @@ const responses = {
   write: whole("output"),
 };
 
-/** Anthropic's messages. A user message can hold results and text behind them. */
+/** Anthropic's messages. A user message can hold results, and text after them. */
 const anthropic = {
   isMarked: (message) =>
     hasPart(

@@ -7,7 +7,7 @@ const { json } = require("../hook/snapshot.js");
 const UNKNOWN = "unknown";
 /** Placeholder for -0: JSON can hold -0, but JSON.stringify writes 0. No text holds the random digits. */
 const MINUS_ZERO = `-0 ${Math.random()}`;
-/** Stands for an image in plain text. */
+/** Replaces an image in plain text. */
 const IMAGE_NOTE = "[image]";
 
 /** Returns the text of a content, with a note for each image. Skips thinking and calls. */
@@ -78,7 +78,7 @@ function wholeChars(text, from, to) {
 /** Cuts a text to `max` UTF-16 units, the last of which is an ellipsis. */
 const clip = (text, max) => (text.length > max ? `${wholeChars(text, 0, max - 1)}…` : text);
 
-/** Replaces characters that some database cannot hold. */
+/** Replaces characters that some databases cannot hold. */
 const storable = (text) => (isPlain(text) ? text : text.toWellFormed().replaceAll("\0", " "));
 
 /** True for text that every database can hold. */

@@ -40,8 +40,8 @@ function encodeChat(messages, options) {
 /** Returns the name of an encoding. The default is gpt-4o's, which most chats use. */
 function chatEncoding(options) {
   if (typeof options === "string") return encodingForName(options);
-  const isSaid = options?.encoding !== undefined || options?.model !== undefined;
-  return isSaid ? encodingIn(options) : "o200k_base";
+  const isGiven = options?.encoding !== undefined || options?.model !== undefined;
+  return isGiven ? encodingIn(options) : "o200k_base";
 }
 
 function checkedChat(call, messages) {

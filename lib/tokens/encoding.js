@@ -8,7 +8,7 @@ const { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts } = requ
 const { ENCODINGS, checkEncoding, encodingForName, numberOf } = require("./models.js");
 
 const NONE = Object.freeze([]);
-/** Shortest part of a text, UTF-16 units. It ends at the next place that no piece of the text crosses. */
+/** Shortest part of a text, UTF-16 units. A part ends at the next place that no piece crosses. */
 const PART_UNITS = 1 << 15;
 /** Tokens decoded at once. */
 const TOKENS = 1 << 10;
@@ -58,7 +58,7 @@ class Encoding {
 
   /** Returns what `encodeText` returns, or a list of tokens if the text holds special tokens. */
   #encoded(text, allowedSpecial, disallowedSpecial) {
-    // A file says where its special tokens can stand, so the native encoder finds them.
+    // A file states where its special tokens may occur, so the native encoder finds them.
     const isNative = this.#isLoaded && allowedSpecial === "all" && this.#extended === undefined;
     if (isNative) return encodeText(checkText("encode", text), this.name, true);
     const parts = this.#parts(text, allowedSpecial, disallowedSpecial);

@@ -1,5 +1,5 @@
-// Passes token ids to the native encoder and back. One array is kept for them: to allocate one for each text would take longer than
-// to encode a short text.
+// Passes token ids to the native encoder and back, in one reused array: allocating one takes longer than encoding a short
+// text.
 "use strict";
 
 const { native } = require("../native/native.js");
@@ -10,7 +10,7 @@ const { numberOf } = require("./models.js");
 const ROOM = 1 << 16;
 /** Length up to which copying a typed array is faster than passing its buffer. */
 const SHORT = 64;
-/** Ids whose texts are kept: those of the largest vocabularies. */
+/** Number of ids whose texts may be kept: the largest vocabularies fit. */
 const KEPT_TEXTS = 1 << 18;
 
 let kept;
@@ -32,7 +32,7 @@ function encodeText(text, encoding, withSpecial) {
   return first.count <= first.ids.length ? first : encoded(new Uint32Array(first.count));
 }
 
-/** Checks tokens. Returns them in an array that is the caller's own, or that the next call overwrites. */
+/** Checks tokens. Returns them in the caller's array, or in one that the next call overwrites. */
 function checked(tokens) {
   // No other thread can write to such a buffer meanwhile.
   const isReady = tokens instanceof Uint32Array && tokens.buffer instanceof ArrayBuffer;

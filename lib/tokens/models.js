@@ -19,11 +19,11 @@ const PATTERNS = { gpt2: GPT2, cl100k: CL100K, o200k: O200K };
 
 /**
  * By name of the encoding:
- * - `models`: families of models, as in tiktoken's own table (0.14). A model is a family, alone or with `-` and more behind it.
+ * - `models`: families of models, as in tiktoken's own table (0.14). A model is a family, alone or followed by `-` and more.
  *   Of two families that are equally near to an unknown name, errors name the first;
  * - `pattern`: a JavaScript regular expression. The JSON holds a name of it;
  * - `end`: one past the last ordinary token;
- * - `chat`: the tokens before a message, behind it, and between its head and its text;
+ * - `chat`: the tokens before a message, after it, and between its head and its text;
  * - `jsTiktoken`: SHA-256 of js-tiktoken's ranks without white space and offsets.
  *
  * gpt2 is the first name of r50k_base.

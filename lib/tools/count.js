@@ -33,7 +33,7 @@ function sumOf(sizes) {
 
 const COUNT_OPTIONS = { encoding: [undefined, anything], model: [undefined, anything] };
 
-/** The native side's number of the encoding options ask for; undefined is cl100k_base. */
+/** The native number of the encoding in the options; undefined for cl100k_base. */
 function numberIn(owner, options) {
   if (options === undefined) return undefined;
   const { encoding, model } = checkOptions(owner, options, COUNT_OPTIONS);
@@ -42,7 +42,7 @@ function numberIn(owner, options) {
   return numberOf(encodingIn(options));
 }
 
-/** Tokens of each message of a list in pi's shape: exact ones, or by "chars" those of the texts' lengths. */
+/** Tokens of each message of a list in pi's shape: exact, or with "chars" by the length of the texts. */
 function countEach(list, counting, offThread = false) {
   return sizesOf(list, offThread, undefined, counting === "chars");
 }
@@ -54,7 +54,7 @@ function sizesOf(list, offThread, encoding, byLength) {
   return (offThread ? countMessagesAsync : countMessages)(batch, encoding, byLength);
 }
 
-/** As gpt-tokenizer has it: the count, or false where it is more than `limit`. */
+/** As in gpt-tokenizer: the count, or false if it is more than `limit`. */
 function isWithinTokenLimit(input, limit, options) {
   if (Array.isArray(input) && input.every((message) => typeof message?.content === "string")) {
     const total = require("../tokens/chat.js").countChatTokens(input, options);

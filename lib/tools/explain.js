@@ -9,7 +9,7 @@ async function explain(messages, options) {
   return explanationOf(await new Hook("explain", options).run(messages));
 }
 
-/** What `explain` says of a call of a hook. */
+/** The explanation of a call of a hook. */
 function explanationOf({ plan, conversation }) {
   const { forms, kept } = conversation.explanation();
   return {
@@ -21,7 +21,7 @@ function explanationOf({ plan, conversation }) {
     kept: kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
     edits: editsByMessage(plan, conversation.tokens()).map((edit) => ({
       index: edit.index,
-      // A repair drops what no layer asked for; it is listed with the window's drops.
+      // A repair drops messages for no layer; they are listed with the window's drops.
       layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,
       action: edit.action,
       ...(edit.action === "keepLines" && {

@@ -1,5 +1,5 @@
-// `pi-strata/ledger`: the bill of a transcript, and the bill of a live conversation. For a transcript the hook runs over the list
-// before each call and says what was sent; the usage says what that cost. Edits nothing.
+// `pi-strata/ledger`: the bill of a transcript, and the bill of a live conversation. For a transcript the hook replays each
+// call to find what was sent; the usage shows the cost. Edits nothing.
 "use strict";
 
 const { Bill, rowOf } = require("../bill/bill.js");
@@ -29,7 +29,7 @@ async function ledger(messages, options) {
   for (const { row, isPresent, isStale } of calls) {
     if (!isPresent)
       Object.assign(row, { tokensSent: row.tokensRaw, firstChanged: undefined, reason: undefined });
-    // Earlier calls had another list, so the host changed what stood there.
+    // Earlier calls had another list, so the host changed old messages.
     if (isRewritten && !isStale) Object.assign(row, { firstChanged: 0, reason: undefined });
     isRewritten = isStale;
     bill.enter(row);
@@ -39,7 +39,7 @@ async function ledger(messages, options) {
   return { ...report, misses: misses.map(withIndex), moves: moves.map(withIndex) };
 }
 
-/** The calls that a list holds the answers of, each with its row and whether the hook was at work. */
+/** The calls whose answers are in a list, each with its row and whether the hook was at work. */
 async function callsIn(hook, list) {
   const calls = [];
   let [counted, tokens, newestInput] = [0, 0, -Infinity];
@@ -52,7 +52,7 @@ async function callsIn(hook, list) {
     const at = before.findLast((each) => each?.timestamp !== undefined)?.timestamp;
     tokens += countTokens(before.slice(counted).filter((each) => typeof each === "object" && each !== null));
     counted = index;
-    // An answer that is older than a message before it answered another list.
+    // An answer older than a message before it belongs to another list.
     const isStale = timestamp < newestInput;
     const sent = isStale ? {} : (await hook.run(before)).plan;
     const taken = sent.tokensBefore - sent.tokensAfter;
@@ -64,9 +64,9 @@ async function callsIn(hook, list) {
 }
 
 /**
- * Finds the calls at which the hook was at work. The reported sizes show it: from one report to the next the prompt grew by the
- * new messages, or by that less what the hook would have removed. A call that shows nothing is taken as the one before it, and
- * before any that shows something as that one.
+ * Finds the calls at which the hook was at work, by the reported sizes: from one report to the next the prompt grew by the
+ * new messages, or by that less what the hook would have removed. An unclear call counts as the one before it; before the
+ * first clear one, as that one.
  */
 function findPresence(calls) {
   let last;

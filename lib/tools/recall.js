@@ -1,6 +1,6 @@
-// The tool by which the model reads back shortened tool results. It finds the result of a handle among the messages that the
-// agent holds, and returns a page of its text or the places of a pattern. Handles are hashes, which a worker computes, newest
-// messages first.
+// The tool by which the model reads back shortened tool results. It finds the result of a handle among the agent's messages,
+// and returns a page of its text or the matches of a pattern. Handles are hashes, which a worker computes, newest messages
+// first.
 "use strict";
 
 const { hookOptions, recallOptions } = require("../contract.js");
@@ -66,7 +66,7 @@ function createRecallTool(messages) {
   };
 }
 
-/** The model's question with sound values: models write numbers as text, and handles with the words around them. */
+/** The model's query, normalised: models write numbers as text, and handles with words around them. */
 function queryOf(params) {
   const { handle, offset, limit, pattern } = params ?? {};
   const text = String(handle ?? "").trim();
@@ -84,7 +84,7 @@ function wholeNumber(value, fallback) {
   return number >= 0 ? Math.min(number, Number.MAX_SAFE_INTEGER) : fallback;
 }
 
-/** Finds the result with this handle, or of the call with this id; returns the handles of all if there is none. */
+/** Finds the result with this handle, or of the call with this id. Returns all handles if there is none. */
 async function lookUp(results, wanted, signal) {
   const handles = [];
   while (handles.length < results.length) {
@@ -107,7 +107,7 @@ function read({ content, toolName }, { handle, offset, limit, parts }) {
   return { found: true, handle, toolName, chars: whole.length, ...found };
 }
 
-/** Up to `limit` units from `start` on. The page ends after a line if its second half holds the end of one. */
+/** A page of up to `limit` units from `start` on. It ends after a line if a line ends in its second half. */
 function page(whole, start, limit) {
   let end = betweenPairs(whole, Math.min(start + limit, whole.length));
   const line = whole.lastIndexOf("\n", end - 1) + 1;
@@ -137,7 +137,7 @@ function search(whole, start, parts) {
   return { text, next, matches: shown.length };
 }
 
-/** Yields the places from `start` on where the parts follow each other in one line. */
+/** Yields the matches from `start` on: the parts follow each other in one line. */
 function* matches(whole, start, [first, ...others]) {
   for (let hit = whole.indexOf(first, start); hit !== -1; ) {
     const newline = whole.indexOf("\n", hit);

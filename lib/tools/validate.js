@@ -1,6 +1,6 @@
-// The providers' rules for a host that checks before it sends: `validate` finds what a provider would refuse, `repair` fixes it
-// with the fewest losses. Neither changes its input. A list of another agent's shape has no problems and is returned as it is;
-// the process warns once.
+// Checks lists by the providers' rules before they are sent: `validate` finds what a provider would refuse, `repair` fixes
+// it with the fewest losses. Neither changes its input. A list of another agent's shape has no problems and is returned as
+// it is, with one process warning.
 "use strict";
 
 const { families, rules } = require("../contract.js");
@@ -33,7 +33,7 @@ function repair(messages, api) {
 }
 
 /** The answer of the native side; undefined for messages of another shape. */
-function ask(name, messages, api, question) {
+function ask(name, messages, api, method) {
   if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
   const mark = messages.map(foreignMark).find((mark) => mark !== undefined);
@@ -43,7 +43,7 @@ function ask(name, messages, api, question) {
   }
   const batch = new Batch();
   for (let index = 0; index < messages.length; index += 1) batch.addReadable(messages[index]);
-  return JSON.parse(native()[question](batch, api));
+  return JSON.parse(native()[method](batch, api));
 }
 
 function mended(message, { blocks, isRewritten }) {
