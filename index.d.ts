@@ -35,9 +35,7 @@ export interface TransformContextOptions {
    * the function returns none. Pass the function.
    */
   contextWindow?: number | (() => number | undefined);
-  /**
-   * Share of the window above which the oldest groups go. Default 0.75; lower it for models that fade early.
-   */
+  /** Share of the window above which the oldest groups go. Default 0.75; lower it for models that fade early. */
   contextRatio?: number;
   /**
    * Newest tool results that keep their full text. Default 6 messages; raise it for agents that read many files at once.
@@ -47,7 +45,7 @@ export interface TransformContextOptions {
   /** Newest assistant messages that keep their thinking. Default 1; 0 strips all that the provider does not need. */
   keepRecentThinking?: number;
   /**
-   * Newest images that stay, whoever sent them. Default 8 images; a line stands for each older one. The images of
+   * Newest images that stay, whoever sent them. Default 8 images; a line replaces each older one. The images of
    * the last user message always stay. No value lets a request exceed its provider's limits on images.
    */
   keepRecentImages?: number;
@@ -56,7 +54,7 @@ export interface TransformContextOptions {
    * only the last group is sure to stay.
    */
   keepRecentMessages?: number;
-  /** Lines kept from the beginning of a summarised tool result. Default 3; raise it where a header tells most. */
+  /** Lines kept from the beginning of a summarised tool result. Default 3; raise it where a header matters most. */
   summaryHeadLines?: number;
   /** Lines kept from its end. Default 2; raise it where errors come last. */
   summaryTailLines?: number;
@@ -66,14 +64,14 @@ export interface TransformContextOptions {
    */
   minSummaryChars?: number;
   /**
-   * The line that stands for omitted text: "zh" (default), "en", or a function that returns it; a blank one is
+   * The line that replaces omitted text: "zh" (default), "en", or a function that returns it; a blank one is
    * replaced by the built-in. "auto" writes in the language of the conversation: Chinese if the first user message, or a
    * summary before it, is Chinese.
    */
   marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
   /**
-   * Tools whose results are never summarised or cut, by name. Default none; name tools that the model has to quote. A limit may still drop them with their
-   * calls; `protect` keeps them.
+   * Tools whose results are never summarised or cut, by name. Default none; name tools that the model has to quote. A
+   * limit may still drop them with their calls; `protect` keeps them.
    */
   excludeTools?: string[];
   /**
@@ -96,9 +94,7 @@ export interface TransformContextOptions {
    * both or neither.
    */
   recall?: boolean;
-  /**
-   * "closedTurns" keeps all thinking after the last user message, for long turns of planning. Default "all".
-   */
+  /** "closedTurns" keeps all thinking after the last user message, for long turns of planning. Default "all". */
   thinkingScope?: "all" | "closedTurns";
   /** For a request that is still over the window: "shrink" it (default), or "keep" it for a host that compacts. */
   overflow?: "shrink" | "keep";
@@ -128,9 +124,9 @@ export interface TransformContextOptions {
   /**
    * When the layers may edit. "everyCall" computes all edits anew at each call, which breaks the provider's prompt cache at
    * each call. "sticky" edits in batches, when that pays, and keeps edited bytes as they are. "auto" (default) is "sticky".
-   * A server that reports no cached tokens is assumed to have a prefix cache. Its entries live as long as the provider publishes,
-   * else until a call finds the cache empty. A batch may keep only the lines of an old tool result that are worth their tokens. They stay word for word and in
-   * order, with a marker line for each gap.
+   * A server that reports no cached tokens is assumed to have a prefix cache. Its entries live as long as the provider
+   * publishes, else until a call finds the cache empty. A batch may cut an old tool result to the lines that are worth
+   * their tokens, word for word and in order, with a marker line for each gap.
    */
   schedule?: "auto" | "everyCall" | "sticky";
   /**
@@ -138,7 +134,7 @@ export interface TransformContextOptions {
    * (`ttlSeconds`). "auto" (default) learns them from the transcript's own `usage.cost`, `usage.cacheWrite1h` and cache
    * reads, per model. A table by provider and model names fills the gaps. An object sets them: missing prices are
    * Anthropic's (0.1, 1.25), a missing time to live is learned. A function is called at each call; if it throws or returns
-   * anything else, "auto" holds.
+   * anything else, "auto" applies.
    *
    * @example
    * createTransformContext({ cache: () => ({ read: agent.state.model.cost.cacheRead / agent.state.model.cost.input }) });
@@ -165,12 +161,12 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number);
   /**
-   * Memory against the bill under "sticky": the tokens that are carried for one later use. The names stand for 280, 230 and
+   * Memory against the bill under "sticky": the tokens carried for one later use. The names stand for 280, 230 and
    * 90. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**
-   * Called with what each call did, never with text of the conversation. It may throw, reject or be slow without effect.
+   * Called with events of each call, never with text of the conversation. It may throw, reject or be slow without effect.
    */
   onEvent?: (event: StrataEvent) => void;
 }
@@ -242,8 +238,8 @@ export type StrataEvent =
   /** The list is not pi's, as `mark` shows. The hook returns it untouched. */
   | { type: "unknownShape"; mark: string; message: string }
   /**
-   * A function of the host's threw or returned a wrong value. Once per hook and option, with the cause and what stands in. Functions
-   * of other options are ignored then, without an event.
+   * A function of the host threw or returned a wrong value. Once per hook and option, with the cause and the fallback.
+   * Failing functions of other options are ignored without an event.
    */
   | { type: "optionFailed"; option: "contextWindow" | "marker" | "protect"; message: string }
   /** The hook failed and resolved with its input. Codes: ERR_NATIVE_UNAVAILABLE, ERR_INVALID_INPUT, ERR_INTERNAL. */
@@ -304,7 +300,7 @@ export interface Explanation {
       | "truncate"
       | "dropCalls"
       | "moveAfter";
-    /** For `moveAfter`: the last result of the call that the message separates; the message is sent behind it. */
+    /** For `moveAfter`: the last result of the call that the message interrupts. The message is sent after it. */
     after?: number;
     /** For `keepLines`: the lines that stay, as `[start, end)` from 0. */
     ranges?: [number, number][];
@@ -349,9 +345,8 @@ export interface CountOptions {
 
 /**
  * Counts tokens exactly, in cl100k_base unless an encoding or a model is given. Special-token text is ordinary text; a lone
- * surrogate counts as U+FFFD. Messages are pi's, OpenAI's, Anthropic's or the AI SDK's. Counted are texts, thinking,
- * tool-call names and arguments, and 1200 per image. Of a file only its description counts, and nothing of messages that pi
- * does not send.
+ * surrogate counts as U+FFFD. Messages are pi's, OpenAI's, Anthropic's or the AI SDK's. It counts texts, thinking, tool-call
+ * names and arguments, 1200 per image, and of a file only its description. Messages that pi does not send count nothing.
  * @throws ERR_NATIVE_UNAVAILABLE if the native addon cannot be loaded; TypeError for any other input; an error that names
  * the nearest one for an unknown encoding or model.
  * @example countTokens("hello world") // 2

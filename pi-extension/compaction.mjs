@@ -11,7 +11,7 @@ const PACKAGES = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-ag
 const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
 /** No cache holds a fork, so one cut is enough. */
 const FORK_TERMS = { contextRatio: 1, reserveTokens: 0, economy: 1e9, cache: { read: 1, write: 1 } };
-/** Longest time in ms from the user's prompt to pi's check before it is sent. */
+/** Longest time in ms from the user's prompt to pi's check before sending. */
 const PROMPT_MS = 1_000;
 
 /** Identifies a message by what an edit keeps: pi hands over copies. */
@@ -83,7 +83,7 @@ export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSu
   });
 }
 
-/** Replaces the items of a list by what `seen` returns. A list that would become empty stays. */
+/** Replaces each item of a list by the result of `seen`. A list that would become empty stays. */
 function replace(list, seen) {
   if (!Array.isArray(list)) return;
   const left = list.map(seen).filter((item) => item !== undefined);
@@ -121,7 +121,7 @@ function startedPi() {
   return pathToFileURL(script.replace(/^(.*[\\/]dist)[\\/].*/, "$1/index.js")).href;
 }
 
-/** Drafts of pi's `context_edit` entries for what was edited since they were last written. */
+/** Drafts of pi's `context_edit` entries for edits since the last ones written. */
 export function contextEdits(contextEntries = [], seen) {
   return contextEntries
     .filter(({ sourceEntry, messages }) => sourceEntry?.type === "message" && messages?.length === 1)

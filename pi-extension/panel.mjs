@@ -184,7 +184,7 @@ function partsOf(message) {
   return Array.from(kinds, ([kind, blocks]) => [kind, { ...message, content: blocks }]);
 }
 
-/** A table of the edits by what and why; its tokens add up to what they save together. */
+/** A table of the edits by target and reason; its tokens add up to the total saved. */
 function editLines(messages, { edits, tokensBefore, tokensAfter }) {
   if (edits.length === 0) return ["Nothing is edited."];
   const kinds = grouped(edits, ({ index, action, reason }) => {
@@ -193,7 +193,7 @@ function editLines(messages, { edits, tokensBefore, tokensAfter }) {
   });
   const saved = (list) => sum(list.map(({ tokensSaved }) => tokensSaved));
   const rows = Array.from(kinds, ([kind, list]) => [kind, saved(list), list.length]);
-  // Edits are in the counter's tokens, the total is in the provider's.
+  // Edits count the counter's tokens, the total the provider's.
   const scale = saved(edits) > 0 ? (tokensBefore - tokensAfter) / saved(edits) : 1;
   return table(["edited, and why", "tokens saved", "messages"], cells(rows, scale));
 }
@@ -204,7 +204,7 @@ function cells(rows, scale = 1) {
   return sorted.map(([name, tokens, count]) => [name, whole(tokens * scale), count]);
 }
 
-/** The items by key, in the order in which the keys come up. */
+/** The items by key, in the order of first occurrence. */
 function grouped(items, keyOf) {
   const groups = new Map();
   for (const item of items) {

@@ -1,4 +1,4 @@
-// The files that calls are about, and the patterns by which the user protects some of them.
+// The files that calls name, and the patterns by which the user protects some of them.
 
 import { posix, relative, resolve, sep } from "node:path";
 import { callsIn } from "../lib/shapes/text.js";
@@ -7,7 +7,7 @@ import { callsIn } from "../lib/shapes/text.js";
 export const PATH_ARGUMENTS = ["path", "file_path", "filePath", "filepath", "file", "filename"];
 
 /**
- * Returns a function that is true for results of calls about files that the patterns name. It has to see a call before its
+ * Returns a function that is true for results of calls on files that the patterns name. It must see a call before its
  * result, which does not name the file.
  */
 export function pathProtection(patterns, cwd) {

@@ -4,7 +4,7 @@ import * as terminal from "../lib/cli/terminal.mjs";
 
 /** Columns that pi's margins take from a notice. */
 const MARGIN = 2;
-/** Rows of the terminal that the reader leaves to its title, its hint and pi's footer. */
+/** Rows of the terminal for the reader's title, its hint and pi's footer. */
 const READER_MARGIN = 8;
 const LEAST_READER_ROWS = 5;
 /** Keys that turn pages, as in a pager: pi's full screen does not pass the page keys on. */

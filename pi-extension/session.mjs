@@ -147,7 +147,7 @@ export class Session {
     }
   }
 
-  /** True if the next request has room where pi, which measures the uncut list, sees none. */
+  /** True if the next request has room, although pi, which measures the uncut list, sees none. */
   async #fits() {
     const isOurs = this.options.overflow !== "keep" && strata.status().native;
     return isOurs && (await this.explain(this.#next())).tokensAfter <= this.#room();
@@ -189,8 +189,8 @@ export class Session {
   }
 
   /**
-   * Has the next request cut as on a cold cache, and returns a sentence that says what that changes. The time stands in the
-   * session file, so that a restarted process decides the same.
+   * Has the next request cut as on a cold cache, and returns a sentence on the effect. The time is in the session file, so
+   * that a restarted process decides the same.
    */
   async cut() {
     const cutAt = Date.now();

@@ -26,7 +26,7 @@ export const OTHER_DEFAULTS = { marker: "auto", recall: true };
 export const SETTINGS = [...Object.keys(contract.hookOptions), ...Object.keys(OWN_SETTINGS)];
 /** pi's settings file of a project. */
 const PROJECT_FILE = join(".pi", "settings.json");
-/** Settings that a word of PI_STRATA stands for. */
+/** Settings for a word in PI_STRATA. */
 const WORDS = { on: {}, off: { enabled: false } };
 
 /** The default of a setting; undefined if it has none. */
@@ -76,7 +76,7 @@ export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) 
   return { values, sources, compaction, problems };
 }
 
-/** The nearest right name and what is wrong, for a setting that is wrong; undefined for one that is right. */
+/** The problem with a wrong setting, and the nearest right name; undefined for a right one. */
 function faultOf(name, value) {
   if (!SETTINGS.includes(name)) {
     const near = nearest(name, SETTINGS);
@@ -104,7 +104,7 @@ export function switchOff(isOff, env = process.env) {
   else rmSync(offFile(env), { force: true });
 }
 
-/** The file that stands in pi's folder after `/strata off`. */
+/** The file in pi's folder after `/strata off`. */
 const offFile = (env) => join(agentFolder(env), "pi-strata.json");
 
 /** The folder of pi's global settings. */

@@ -12,7 +12,7 @@ import { clipped, read, table } from "./screen.mjs";
 const PAGE_ROWS = 40;
 /** Most UTF-16 units of an original that a notice shows, if there is no screen to read it on. */
 const MAX_SHOWN_UNITS = 20_000;
-/** Arguments that say what a call was about, the most telling first. */
+/** Arguments that identify a call, the most specific first. */
 const SUBJECT_ARGUMENTS = [...PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "url", "handle"];
 
 /** Lists the cuts, or opens the original of one that its number or handle names. */

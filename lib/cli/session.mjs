@@ -14,12 +14,12 @@ const HOMES = () => [
 ];
 /** Names of session files. */
 const SESSION = /\.jsonl$/;
-/** Names of session files that are no sub-agent's. Claude Code keeps both kinds in one place. */
+/** Names of session files, without those of sub-agents. Claude Code keeps both kinds in one place. */
 const MAIN_SESSION = /^(?!agent-).*\.jsonl$/;
 /** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
 const MAX_DEPTH = 2;
 
-/** The session that a command names, its path as it is told, and the fields that every document has. */
+/** The session that a command names, its path for printing, and the fields common to all documents. */
 export async function load([given]) {
   const found = await findSession(given);
   const session = await loadSession(found);

@@ -111,7 +111,7 @@ const REASONS = {
   ERR_STRING_TOO_LONG: "it is too long for one string; split it",
 };
 
-/** A path as it is told. */
+/** A path for printing. */
 export const nameOf = (path) => (path === "-" ? "standard input" : printable(path));
 
 /** Waits for `work` that reads the file `name`. If it fails, a UsageError names the file. */

@@ -15,7 +15,7 @@ export const TRUNCATE_HEAD_CHARS: number;
 export const TRUNCATE_TAIL_CHARS: number;
 
 export interface GuardOptions {
-  /** The model's context window in tokens, or a function asked at each call. */
+  /** The model's context window in tokens, or a function called at each call. */
   contextWindow: number | (() => number | undefined);
   /** Replaces `contextWindow` unless null. Default null. */
   contextWindowOverride?: number | null;

@@ -33,7 +33,7 @@ class ChangeLog {
   }
 }
 
-/** Knows the messages by number, and notes where the host rewrote the conversation. */
+/** Numbers the messages, and records where the host rewrote the conversation. */
 class Past {
   role = [];
   tool = [];

@@ -49,7 +49,7 @@ class CallLog {
     const firstNew = this.#past.length;
     const tokens = conversation.tokens();
     const numbers = this.#past.enter(conversation.known, tokens, given);
-    // A host that does not report answers hands them in with the next call.
+    // A host that does not report answers passes them with the next call.
     const answer = list.find((message, i) => numbers[i] >= firstNew && isReported(message));
     if (answer !== undefined) this.answered(answer);
     const { tokensBefore, tokensAfter, scale, contextWindow, schedule, reason, firstChanged } = plan;

@@ -11,7 +11,7 @@ function pageWith(data) {
   page ??= readFileSync(join(__dirname, "page.html"), "utf8");
   // A script element ends at the first `</`.
   const json = JSON.stringify(data).replaceAll("<", "\\u003c");
-  // A function: `$` in the data must not be read as a pattern of `replace`.
+  // A function, because `replace` would interpret `$` in the data.
   return page.replace('"{{data}}"', () => json);
 }
 

@@ -16,7 +16,7 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
 };
-/** What the page may do, beside running the script with its nonce. */
+/** The page's content security policy. The script runs by its nonce. */
 const POLICY =
   "default-src 'none'; script-src 'nonce-NONCE'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -53,7 +53,7 @@ async function serve({ title, log, port }) {
   };
 }
 
-/** A web page could ask in the reader's name by a foreign host name that leads here. */
+/** Refuses foreign host names: a web page could reach this server through one (DNS rebinding). */
 function isAllowed({ method, headers }, server) {
   const { port } = server.address() ?? {};
   // Browsers leave out port 80.

@@ -1,6 +1,6 @@
 /**
- * `pi-strata/openclaw`: the context engine plugin. OpenClaw loads it by `openclaw plugins install pi-strata`; options stand
- * in `plugins.entries["pi-strata"].config`.
+ * `pi-strata/openclaw`: the context engine plugin. `openclaw plugins install pi-strata` installs it; options are in
+ * `plugins.entries["pi-strata"].config`.
  * @module openclaw
  */
 

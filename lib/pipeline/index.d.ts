@@ -11,13 +11,11 @@ export type { MessageBlock, PipelineMessage } from "../sessions/index.js";
 export interface Provider {
   /** Resolves with the newest `limit` messages, oldest first. */
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Called after a cut, if present. Nobody waits for it, and its failure fails nothing. */
+  /** Called after a cut, if present. The pipeline neither waits for it nor fails with it. */
   recordCompression?(event: CompressionEvent, chatId: ChatId): Promise<void>;
 }
 
-/**
- * A whole number, or a text of at most 256 characters without NUL and lone surrogates. "42" and 42 are one chat.
- */
+/** A whole number, or a text of at most 256 characters without NUL and lone surrogates. "42" and 42 are one chat. */
 export type ChatId = number | string;
 
 /** Chooses the messages to keep. */

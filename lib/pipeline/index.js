@@ -10,7 +10,7 @@ const { PostgresProvider, SqliteProvider } = require("./history.js");
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */
 const MAX_CHARS_PER_MESSAGE = 4_000;
-/** Messages read beyond those that the compressor keeps, so that it decides what goes. */
+/** Messages read beyond those that the compressor keeps, so that it decides what to drop. */
 const HISTORY_MARGIN = 38;
 
 const has = (method) => ({
@@ -61,7 +61,7 @@ function withWholeCalls(messages) {
   return groups.flatMap(wholeGroup);
 }
 
-/** Returns a message with its own results among those behind it. */
+/** Returns a message with its own results among those after it. */
 function wholeGroup([first, ...results]) {
   if (isResult(first)) return [];
   const open = new Set(callsIn(first).map(({ id }) => id));

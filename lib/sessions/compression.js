@@ -73,8 +73,8 @@ function summaryRow(position, text) {
 }
 
 /**
- * Returns the change that deletes messages with their groups; its result are their ids. A summary that covers one of them is made
- * again from the remaining notes. Deleting the summary deletes the notes that it covers.
+ * Returns the change that deletes messages with their groups; its result is their ids. A summary that covers one of them is
+ * rebuilt from the remaining notes. Deleting the summary deletes the notes that it covers.
  */
 function forget({ state, rows: live, notes }, wanted, language) {
   const rows = [...notes, ...live];

@@ -9,7 +9,7 @@ const { isBlock } = require("./message.js");
 const { otherText, systemText } = require("../shapes/openai_messages.js");
 const { UNKNOWN, answeredId, callsIn, plainText, readCall, written } = require("../shapes/text.js");
 
-/** Other roles of pi's, which it sends as the user's words. */
+/** Other roles of pi, sent as user messages. */
 const SENT_AS_USER = new Set(["compactionSummary", "branchSummary", "custom", "bashExecution"]);
 
 /** Returns an AgentMessage in provider-neutral form; undefined for one that a model never sees. */
@@ -105,7 +105,7 @@ function resultMessage(message, content, timestamp, toolNames) {
   return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];
 }
 
-/** pi's arguments are an object. Arguments that are none, or would lose digits as one, keep their text as well. */
+/** pi's arguments are an object. Other values, and numbers that would lose digits, keep their text as well. */
 function callBlock({ id, name, arguments: text }) {
   let value;
   try {

@@ -1,5 +1,5 @@
-// Stores in the host's SQLite and in the host's Postgres, with the same methods: those of the first return values, those of the
-// second promises. A write is atomic.
+// Stores in the host's SQLite and Postgres, with the same methods: SQLite's return values, Postgres's promises. A write is
+// atomic.
 "use strict";
 
 const { SqliteHandle } = require("./sqlite.js");
@@ -75,7 +75,7 @@ function postgresStore(pool, lost) {
     }
   }
 
-  /** Resolves when the tables are there and the writes before are done. */
+  /** Resolves when the tables exist and earlier writes are done. */
   async function isReady(key) {
     await writes.get(key);
     tables ??= makeMissingTables().catch((error) => {

@@ -12,7 +12,7 @@ const SUMMARY_LABEL = "[上下文总结]";
 const SUMMARY_CHARS = 8000;
 /** User messages quoted from the start of a session. */
 const REQUESTS = 3;
-/** Longest lists. Tools stand in the order of their first use; of the others the newest stay. */
+/** Longest lists. Tools are in the order of first use; the others keep the newest. */
 const TOOLS = 30;
 const FILES = 20;
 const COMMANDS = 10;
@@ -28,7 +28,7 @@ const EXTENSIONS =
   "bat|c|cc|cfg|cjs|conf|cpp|cs|css|csv|db|doc|docx|env|gif|go|gz|h|hpp|html|ini|ipynb|java|jpg|js|json|jsonl|jsx|kt|less|" +
   "lock|lua|md|mjs|mts|pdf|php|png|proto|ps1|py|rb|rs|scss|sh|sql|sqlite|svg|swift|tar|toml|ts|tsv|tsx|txt|vue|wasm|xls|" +
   "xlsx|xml|yaml|yml|zip";
-/** Part of a text that is searched for files, UTF-16 units. The search runs on the main thread. */
+/** Part of a text to search for files, UTF-16 units. The search runs on the main thread. */
 const SCANNED_UNITS = 16 * 1024;
 /** A file name in prose: a run of the characters that paths have. */
 const PATH = "[\\p{L}\\p{N}/\\\\._~@+-]";
@@ -87,7 +87,7 @@ function subjectOf(tool, text) {
   try {
     return native().callSubject(tool, text);
   } catch {
-    // Without the addon a summary names the tool alone.
+    // Without the addon a summary names only the tool.
     return [];
   }
 }

@@ -101,7 +101,7 @@ export type Summarize = (
 ) => Promise<string>;
 
 /**
- * A service of the host's that calls a model. `callAI` gets the prompt, the current provider and `false`. If
+ * The host's service that calls a model. `callAI` gets the prompt, the current provider and `false`. If
  * `getCurrentProvider` returns none, rules write the summary.
  */
 export interface AIService {
@@ -302,9 +302,7 @@ export interface RollingMemoryOptions {
   postCheckRatio?: number;
   /** Share of the window over which the memory itself is reported and cut. Default 0.8. */
   overflowRatio?: number;
-  /**
-   * Newest messages kept in a new conversation, with the calls of their results. Default 2.
-   */
+  /** Newest messages kept in a new conversation, with the calls of their results. Default 2. */
   keepMessages?: number;
   /** Most remembered pairs, at least one. The oldest go first. Default 15. */
   maxPairs?: number;

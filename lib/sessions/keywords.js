@@ -7,9 +7,9 @@ const stopWords = require("./stop_words.json");
 /** Words without a topic: function words, and small talk with an assistant. */
 const STOP_WORDS = new Set(Object.values(stopWords).flatMap((words) => words.split(" ")));
 
-/** Part of a text that is searched, UTF-16 units. */
+/** Part of a text to search, UTF-16 units. */
 const TEXT_UNITS = 4096;
-/** Parts of a text for the segmenter, cut behind a word: V8's segmenter takes quadratic time in the length of its string. */
+/** Parts of a text for the segmenter, cut after a word: V8's segmenter takes quadratic time in the length of its string. */
 const PARTS = /.{1,256}(?:[ \n，。、]|$)|.{1,256}/gsu;
 /** Most keywords of an answer, and most facts among them. */
 const KEYWORDS = 12;

@@ -11,7 +11,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 /** Conflicts with other transactions. The next try can succeed. */
 const CONFLICTS = ["40001", "40P01"];
-/** A value that must be unique is there already. In our tables and in the catalog, another transaction was faster. */
+/** A unique value exists already: another transaction was faster, in our tables or in the catalog. */
 const UNIQUE = "23505";
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',

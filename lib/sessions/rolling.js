@@ -135,8 +135,8 @@ class RollingMemory {
   }
 
   /**
-   * Returns the tokens of a request, and those that its report tells beside the messages, for the next conversation. `counts` are
-   * the tokens of the messages up to the report and of those behind it.
+   * Returns the tokens of a request, and those its report counts beside the messages, for the next conversation. `counts`
+   * are the tokens of the messages up to the report and after it.
    */
   #measured([reported], [counted, since]) {
     const report = reported.at(-1)?.usage;

@@ -47,12 +47,12 @@ function roundsIn(messages) {
   return rounds;
 }
 
-/** Splits messages behind the newest answer whose report covers the messages before it. Without one the first part is empty. */
+/** Splits messages after the newest answer whose report covers the messages before it. Without one the first part is empty. */
 function partedByReport(messages) {
   let reported = 0;
   let newest = Number.NEGATIVE_INFINITY;
   for (const [index, { role, usage, stopReason, timestamp }] of messages.entries()) {
-    // An answer that is older than a message before it answered another list.
+    // An answer older than a message before it belongs to another list.
     const isOfThese = !(timestamp < newest);
     newest = Math.max(newest, timestamp ?? newest);
     const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);

@@ -11,9 +11,9 @@ const TEMPERATURE = 0.3;
 const MAX_TOKENS = 500;
 /** Longest part of a call that a prompt shows, UTF-16 units. */
 const CALL_CHARS = 200;
-/** Shortest clipped text, UTF-16 units. Below that whole messages go. */
+/** Shortest clipped text, UTF-16 units. Below that, whole messages are dropped. */
 const MIN_TEXT_CHARS = 40;
-/** UTF-16 units per token: of usual text, and so many that a prompt is too long without counting. */
+/** UTF-16 units per token: in usual text, and the number above which a prompt is too long without counting. */
 const CHARS_PER_TOKEN = 4;
 const MAX_CHARS_PER_TOKEN = 20;
 

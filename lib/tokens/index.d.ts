@@ -35,7 +35,7 @@ export function getEncoding(
   extendedSpecialTokens?: Record<string, number>,
 ): Encoding;
 
-/** What a vocabulary's file does not say. */
+/** Settings that a vocabulary's file may lack. */
 export interface LoadEncodingOptions {
   /** Name of the encoding. Default: the file's name without its ending. Bytes need a name. */
   name?: string;
@@ -93,9 +93,7 @@ export interface Encoding {
     allowedSpecial?: string[] | "all",
     disallowedSpecial?: string[] | "all",
   ): Uint32Array;
-  /**
-   * Decodes `tokens`. Bytes that are not UTF-8 become U+FFFD. Throws for a number that is no token, with its position.
-   */
+  /** Decodes `tokens`. Bytes that are not UTF-8 become U+FFFD. Throws for a number that is no token, with its position. */
   decode(tokens: Iterable<number>): string;
   /** Counts the tokens of `encode(text)` without making them. */
   countTokens(text: string): number;

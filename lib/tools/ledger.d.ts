@@ -79,7 +79,7 @@ export class Bill {
     prices?: TokenPrices | ((model: string) => TokenPrices | undefined);
     /** Window for `callsOverWindow`, in tokens. */
     contextWindow?: number;
-    /** Seconds a cache entry lives. Default: 300, or an hour where `usage.cacheWrite1h` says so; longer if usage proves it. */
+    /** Seconds a cache entry lives. Default: 300, or an hour with `usage.cacheWrite1h`; longer if usage proves it. */
     ttlSeconds?: number;
     /** When the host kept the cache warm, in ms. */
     warmedAt?: number[] | (() => number[]);

@@ -3,7 +3,7 @@
 
 import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
-/** Names the entries of our own extension. */
+/** Names of the entries of our own extension. */
 export const OWN_TYPE = "pi-strata";
 /** Roles whose content pi replaces, and those of them whose content is never a plain text. */
 const EDITABLE = ["user", "custom", "assistant", "toolResult"];
@@ -64,7 +64,7 @@ export const pi = {
       const { head, firstId, firstLine } = compaction;
       const first = typeof firstId === "string" ? path.find(({ id }) => id === firstId) : entries[firstLine];
       const from = path.includes(first) && first !== header ? path.indexOf(first) : Infinity;
-      // The checkpoint in the compaction has folded the system messages in.
+      // The compaction's checkpoint already includes the system messages.
       const keeps = (earlier) => earlier.at >= from && earlier.message.role !== "system";
       return { compaction: { head, keeps } };
     });

@@ -86,8 +86,8 @@ export class Recording {
 }
 
 /**
- * The entries from a root to `leaf`, an id, by their parents. A root has the parent null. The entry before stands in for a parent
- * or a leaf that is not there. A loop of parents ends where it closes.
+ * The entries from a root to `leaf`, an id, by their parents. A root has the parent null. The entry before replaces a
+ * missing parent or leaf. A loop of parents ends where it closes.
  */
 export function pathTo(leaf, entries) {
   const places = new Map(entries.map(({ id }, at) => [id ?? at, at]));

@@ -10,15 +10,15 @@ import { quantile } from "../numbers.mjs";
 const MIN_STEP_TOKENS = 200;
 /** Range of provider tokens per cl100k token. A value outside of it has another cause than counting. */
 const SCALES = [0.5, 3];
-/** A report that is smaller than its messages by more than this share, and this many tokens, is of another list. */
+/** A report smaller than its messages by more than this share and these tokens is of another list. */
 const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
 
 /**
- * One `{ tokensBefore, held, isOdd, scale, tokensOf }` per call of a recording. `tokensBefore` is what the file reports for the
- * call, `held` what its messages make, and `isOdd` says that they make more: the host left something out of its request.
- * `tokensOf(counted)` are the tokens of another request at this call, of so many cl100k tokens. Without any usage the count is
- * plain, beside `overheadTokens`.
+ * One `{ tokensBefore, held, isOdd, scale, tokensOf }` per call of a recording. `tokensBefore` are the reported tokens of
+ * the call, `held` those of its messages. `isOdd` is true if the messages have more: the host left some out.
+ * `tokensOf(counted)` converts `counted` cl100k tokens of another request at this call. Without usage it only adds
+ * `overheadTokens`.
  */
 export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
   const calls = recording.calls.map((call) => {
@@ -107,7 +107,7 @@ export async function billOf(recording, policy, setting) {
   return bill;
 }
 
-/** The usage of the request that was really made, with its cost. */
+/** The usage of the request sent, with its cost. */
 function usageOf({ usage }, tokens, read, { unit, ...by }) {
   const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
   const costs = [cacheRead * by.read, cacheWrite * by.write].map((cost) => PER_MILLION * cost);
@@ -116,9 +116,9 @@ function usageOf({ usage }, tokens, read, { unit, ...by }) {
 }
 
 /**
- * A cache that returns the beginning of a request that it has; undefined if there is none. A "prefix" cache has whatever an earlier
- * request begins with, too, a "breakpoint" cache whole earlier requests. Reading keeps an entry alive; the host keeps the newest
- * one alive at the times `warmedAt`.
+ * A cache that returns the longest cached prefix of a request, or undefined. A "prefix" cache serves any beginning of an
+ * earlier request, a "breakpoint" cache only whole ones. Reading keeps an entry alive; at the times `warmedAt` the host
+ * keeps the newest alive.
  */
 function cacheOf(kind, { ttlMs, warmedAt }) {
   let entries = [];

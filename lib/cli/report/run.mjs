@@ -1,5 +1,5 @@
-// Plays a recording through our hook. A replay prints the run, a report shows it, and `explain` tells its last call. Tokens are
-// estimates of the provider's count.
+// Plays a recording through our hook. A replay prints the run, a report shows it, and `explain` explains its last call.
+// Tokens are estimates of the provider's count.
 
 import contract from "../../contract.js";
 import { Call } from "../../hook/call.js";
@@ -49,7 +49,7 @@ export async function runOf(session, { onCall, ...setting }) {
   };
   const none = await billOf(session, unedited, setting);
   const bill = await billOf(session, policy, { ...setting, onCall: answered });
-  // The log knows the messages of the calls alone; the recording knows where the host rewrote the past.
+  // The log knows only the messages of the calls; the recording knows where the host rewrote the past.
   const inRuns = ({ cause, opening, from }) => ({ cause, opening: runs(opening), from });
   const stretches = session.stretches.map(inRuns);
   return { none, ours: bill, record: { ...log.since(-1), stretches }, outcome };

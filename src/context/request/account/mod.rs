@@ -1,6 +1,6 @@
 //! The account of what is sent: the form of every message, and the sum of their tokens.
-//! Both schedules and the guard decide on it, each layer reads and edits it, and the plan is made from it. It grows with the
-//! transcript and holds no text.
+//! Both schedules decide on it, each layer reads and edits it, and the plan is made from it. It grows with the transcript
+//! and holds no text.
 
 mod edits;
 mod row;
