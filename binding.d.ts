@@ -10,7 +10,7 @@ export declare class Conversation {
   /** Reads new messages of the next call ahead on a worker thread, from the new message at `from` on. */
   readAhead(from: number, rows: Rows): Promise<void>
   /**
-   * Changes the list and plans the next call on a worker thread. If it rejects, the list is unchanged. The first `kept`
+   * Changes the list and plans the next call on a worker thread. After a rejection no call may follow. The first `kept`
    * messages stay; `positions` are the former positions of the others, -1 for new ones. `rows` are the new ones not read
    * ahead. `terms` are the model settings of this call, as JSON (`options.rs`).
    */

@@ -106,7 +106,7 @@ impl Conversation {
         })
     }
 
-    /// Changes the list and plans the next call on a worker thread. If it rejects, the list is unchanged. The first `kept`
+    /// Changes the list and plans the next call on a worker thread. After a rejection no call may follow. The first `kept`
     /// messages stay; `positions` are the former positions of the others, -1 for new ones. `rows` are the new ones not read
     /// ahead. `terms` are the model settings of this call, as JSON (`options.rs`).
     #[napi(ts_return_type = "Promise<Answer>")]
