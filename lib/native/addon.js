@@ -42,7 +42,7 @@ function isMusl() {
   return header?.glibcVersionRuntime === undefined && sharedObjects.some((file) => file.includes("ld-musl"));
 }
 
-/** Loads the file that a bundler substituted for one built from source, or for the platform package. Adds an error to `missed`. */
+/** Loads the file that a bundler put in place of a built one or of the platform package. Adds an error to `missed`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table that bundlers must be able to read
 function loadBundled(key, isBuilt, missed) {
   try {

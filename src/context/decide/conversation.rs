@@ -1,4 +1,4 @@
-//! One conversation across its calls: the facts of its messages, and the fold of what was sent and reported.
+//! One conversation across its calls: the facts of its messages, and the fold over requests and reports.
 //! A host adds to its list or rewrites it. Knowledge of calls outlives a rewrite and a change of window or prices: a report
 //! is about the request really sent.
 

@@ -58,7 +58,7 @@ enum Place {
 }
 
 impl CoverageIndex {
-    /// Adds the messages of `account` since the last call of this.
+    /// Adds the new messages of `account`.
     pub fn catch_up(&mut self, account: &Account) {
         for row in account.rows().iter().skip(self.messages.len()) {
             let (message, traits) = (&row.message, &row.message.traits);
@@ -109,7 +109,7 @@ impl CoverageIndex {
         ids.into()
     }
 
-    /// Adds a new message that shows `ids`. `target` is that of its call, if it is a result.
+    /// Adds a new message that shows `ids`. `target`: the target of its call, if it is a result.
     fn enter(&mut self, ids: &[u32], traits: &Traits, is_answer: bool, target: Option<&Target>) {
         let calls = self.calls;
         let file = target.and_then(|target| target.files.first()).map(|file| file.path.name_hash());

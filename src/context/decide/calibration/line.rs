@@ -122,7 +122,7 @@ impl Line {
         self.fit();
     }
 
-    /// Residual of `next` less that of `known`.
+    /// The residual of `next` minus the residual of `known`.
     fn residual_since(&self, known: &Report, next: &Report) -> f64 {
         let tokens = |report: &Report| report.tokens - self.estimate.tokens(report.size);
         tokens(next) - tokens(known)

@@ -149,7 +149,7 @@ impl Layout {
         (rows.len() > 1).then(|| Self { rows: rows.into(), identifiers: places.into(), sizes })
     }
 
-    /// Indices into the message's identifiers of those in the row at `at`.
+    /// The identifiers in the row at `at`, as indices into the message's identifiers.
     pub fn identifiers(&self, at: usize) -> &[u32] {
         let end = |at: usize| self.rows.get(at).map_or(0, |row| row.end as usize);
         let start = at.checked_sub(1).map_or(0, end);

@@ -86,7 +86,7 @@ impl Account {
         self.trial = Some(Trial { edits: Vec::new(), oldest_touched: self.oldest_touched });
     }
 
-    /// The size of what is sent from the first edit of the trial on.
+    /// The sent size from the first edit of the trial on.
     pub fn rewritten(&self) -> Size {
         let first = self.trial.iter().flat_map(|trial| &trial.edits).map(|(index, _)| *index).min();
         first.map_or_else(Size::default, |first| self.size_since(first))
@@ -125,7 +125,7 @@ impl Account {
         self.trial = None;
     }
 
-    /// The first message whose form changed since the last call of this, in a trial or not.
+    /// Returns and resets the first changed message, trials included.
     pub fn take_changed(&mut self) -> Option<usize> {
         self.changed.take()
     }

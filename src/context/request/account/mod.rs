@@ -1,4 +1,4 @@
-//! The account of what is sent: the form of every message, and the sum of their tokens.
+//! The account of a request: the form of every message, and the sum of their tokens.
 //! Both schedules decide on it, each layer reads and edits it, and the plan is made from it. It grows with the transcript
 //! and holds no text.
 
@@ -214,8 +214,8 @@ impl Account {
         result.is_some_and(|result| result.is_recalled)
     }
 
-    /// The index at which the last group opens: that of the newest sent message but system ones. Results without an answer
-    /// after them count as newest, even if a reminder follows them.
+    /// The index at which the last group opens: the group of the newest sent message, system ones aside. Results without an
+    /// answer count as newest, even if a reminder follows them.
     pub fn last_group(&self) -> usize {
         let newest = self.newest_group();
         let mut sent = self.newest_first().filter(|(_, row)| row.message.is_sent);
@@ -281,13 +281,13 @@ impl Account {
         after.fold(Size::default(), |size, row| size.plus(row.size()))
     }
 
-    /// The size of what is sent if the window shows a hidden group again.
+    /// The sent size if the window shows a hidden group again.
     pub fn sent_with(&self, start: usize) -> Size {
         let members = self.group(start).filter_map(|index| self.rows.get(index));
         members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.sent.form)))
     }
 
-    /// The oldest message whose form changed since the last call of this, in a trial or not.
+    /// Returns and resets the oldest changed message, trials included.
     pub fn take_oldest_touched(&mut self) -> Option<usize> {
         if let Some(trial) = &mut self.trial {
             trial.oldest_touched = None;

@@ -11,7 +11,7 @@ const REASONING_ITEM_APIS: [&str; 3] =
 /// The protocol on which some models require their reasoning field beside every tool call.
 const WIRE_FIELD_API: &str = "openai-completions";
 
-/// The index before which thinking is old: that of the oldest message that keeps it.
+/// The index before which thinking is old: the oldest message that keeps it.
 ///
 /// A message that pi does not send does not count as kept.
 pub fn old_before(account: &Account, limits: &Limits) -> usize {

@@ -68,8 +68,7 @@ pub fn strip_bound(account: &mut Account, thinkers: &[usize]) {
     }
 }
 
-/// Strips all bound thinking after the first change since the last call of this, even that of the current step. Later
-/// thinking is bound to the new prefix.
+/// Strips all bound thinking after the first change, even in the current step. Later thinking is bound to the new prefix.
 pub fn strip_unbound(account: &mut Account) {
     if let Some(changed) = account.take_changed() {
         let end = account.rows().len();
