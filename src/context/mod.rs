@@ -1,8 +1,8 @@
-//! Turns a transcript into an edit plan, in three rooms, each knowing only those above it and the [`weights`]:
+//! Turns a transcript into an edit plan, in three rooms. Each imports only those above it and the [`weights`]:
 //!
-//! - [`facts`]: from a message's text to its facts
+//! - [`facts`]: turns a message's text into facts
 //! - [`request`]: the form in which each message is sent
-//! - [`decide`]: when and how far to edit
+//! - [`decide`]: decides when and how far to edit
 
 pub mod decide;
 pub mod facts;

@@ -49,7 +49,7 @@ pub const OWN_CALL: f64 = 0.714;
 /// Tokens of an agent's task, its plan, and the files it works on. A first batch is expected to leave as many. Below them
 /// the layers apply at each call while no usage was reported.
 pub const LEAST_CONTEXT: f64 = 25_000.0;
-/// Most of a small window that this may be.
+/// Largest share of a small window for [`LEAST_CONTEXT`].
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// `economy` over this is the multiple of a batch's cost that carrying must have cost before: 4 at 230. Ski rental uses 1,
 /// but each batch loses something. At the same bill, 1.5 makes a sixth more answers miss something.

@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 
-/// Lets the step after that many more panic; a negative number disarms. Returns what was left of the last.
+/// Makes the step after `steps` more panic; a negative number disarms. Returns the remaining steps of the last.
 #[napi]
 pub(super) fn arm_fault(steps: f64) -> f64 {
     crate::fault::arm(steps as i64) as f64
