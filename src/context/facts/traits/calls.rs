@@ -27,7 +27,7 @@ pub fn subject_of(tool: &str, arguments: &str) -> Option<(&'static str, String)>
     if let Some(path) = first_text(&objects, &names.file) {
         return Some(("file", path.to_owned()));
     }
-    let command = command_in(&objects, names)?;
+    let command = commands_in(&objects, names).next()?;
     let text = command.as_str().map_or_else(|| shell::words_of(command).join(" "), str::to_owned);
     Some(("command", text))
 }
@@ -60,10 +60,15 @@ impl Target {
         let uses = uses_in(&objects, names);
         let mut files: Vec<File> = uses.iter().filter_map(|file| file.file(folder)).collect();
         let mut program = None;
-        if files.is_empty()
-            && let Some(command) = command_in(&objects, names)
-        {
-            (files, program) = shell::files(command, folder);
+        if files.is_empty() {
+            files = script::files(code, folder);
+        }
+        if files.is_empty() {
+            for command in commands_in(&objects, names) {
+                let (found, by) = shell::files(command, folder);
+                files.extend(found);
+                program = program.or(by);
+            }
         }
         let is_changed = files.iter().any(|file| file.change.is_some());
         if !is_changed && let Some(text) = texts.iter().find(|text| text.contains(patch::START)) {
@@ -190,14 +195,15 @@ fn first_text<'a>(objects: &[Object<'a>], names: &Names) -> Option<&'a str> {
     objects.iter().find_map(|(object, _)| texts_of(object, names).next())
 }
 
-/// A command under one of the form's names: a text, or a list of words.
-fn command_in<'a>(objects: &[Object<'a>], form: &ToolForm) -> Option<&'a Value> {
-    let given =
-        objects.iter().flat_map(|&(object, _)| form.command.iter().filter_map(|name| object.get(name)));
-    { given }.find(|value| match value {
+/// The commands under the form's names, one of each object: a text, or a list of words.
+fn commands_in<'a>(objects: &[Object<'a>], form: &ToolForm) -> impl Iterator<Item = &'a Value> {
+    let is_given = |value: &&Value| match value {
         Value::String(text) => !text.trim().is_empty(),
-        Value::Array(words) => !words.is_empty(),
+        Value::Array(words) => words.iter().any(Value::is_string),
         _ => false,
+    };
+    objects.iter().filter_map(move |&(object, _)| {
+        form.command.iter().filter_map(|name| object.get(name)).find(is_given)
     })
 }
 

@@ -84,10 +84,11 @@ fn unified(text: &str) -> Vec<FileUse<'_>> {
 }
 
 /// The lines that the blocks in `text` search for and their replacements. A block runs from `<<<<<<< SEARCH` (or seven
-/// dashes) through `=======` to `>>>>>>> REPLACE` (or seven pluses), without `:start_line:` hints and their dashes.
+/// dashes, or `ORIGINAL`) through `=======` to `>>>>>>> REPLACE` (or seven pluses, or `UPDATED`), without `:start_line:` hints
+/// and their dashes.
 pub(super) fn blocks(text: &str) -> FileUse<'_> {
-    let is_mark = |line: &str, starts: [&str; 2], word: &str| {
-        starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.trim() == word))
+    let is_mark = |line: &str, starts: [&str; 2], words: [&str; 2]| {
+        starts.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| words.contains(&rest.trim())))
     };
     let is_hint = |line: &str| {
         [":start_line:", ":end_line:"].iter().any(|start| line.starts_with(start)) || line == "-------"
@@ -96,9 +97,9 @@ pub(super) fn blocks(text: &str) -> FileUse<'_> {
     let mut side = None;
     for line in text.lines() {
         side = match side {
-            None if is_mark(line, ["<<<<<<<", "-------"], "SEARCH") => Some(false),
+            None if is_mark(line, ["<<<<<<<", "-------"], ["SEARCH", "ORIGINAL"]) => Some(false),
             Some(false) if line.trim_end() == "=======" => Some(true),
-            Some(true) if is_mark(line, [">>>>>>>", "+++++++"], "REPLACE") => None,
+            Some(true) if is_mark(line, [">>>>>>>", "+++++++"], ["REPLACE", "UPDATED"]) => None,
             Some(false) if is_hint(line.trim_end()) => side,
             Some(is_new) => {
                 if is_new { &mut found.new } else { &mut found.old }.push(line);

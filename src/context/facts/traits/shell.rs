@@ -114,7 +114,9 @@ impl Reader {
             Some(program) => self.run(program, &name, rest, command),
             None => {
                 self.filter(words, false);
-                self.write_text(command, None);
+                // PowerShell passes on a text in quotes.
+                let text = Some(first).filter(|first| rest.is_empty() && first.contains(' '));
+                self.write_text(command, text.map(str::to_owned));
             }
         }
         self.folder = outside;
@@ -124,7 +126,7 @@ impl Reader {
     /// Stores the values that `x=a`, `$x = a` or `for x in a b` sets. Returns false for other commands.
     fn assign(&mut self, words: &[&str]) -> bool {
         let (name, values) = match words {
-            ["for", name, "in", values @ ..] => (*name, values.to_vec()),
+            ["for" | "foreach", name, "in", values @ ..] => (*name, values.to_vec()),
             // The quotes are gone, so a text that is no file name may be a command.
             [name, "=", value] if looks_like_file(value) => (*name, vec![*value]),
             [word] => match word.split_once('=') {
@@ -296,11 +298,13 @@ impl<'a> Operation<'a> {
                     Operands::Named if looks_like_file(word) => of.named.push(word),
                     _ => {}
                 }
-                if skip > 0 || is_slice(word) {
+                if skip > 0 || is_slice(word) || word.chars().all(is_of_number) {
                     skip = skip.saturating_sub(1);
                     of.selectors.push(word);
                 } else {
-                    of.files.push(word);
+                    // PowerShell's lists.
+                    let most = if program.paths.is_empty() { 1 } else { MAX_FILES };
+                    of.files.extend(word.splitn(most, ',').filter(|_| is_path(word)));
                 }
             }
         }

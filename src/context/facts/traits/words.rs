@@ -83,6 +83,12 @@ impl<'a> Splitter<'a> {
                 let is_twin = end != ';' && self.skip(end);
                 self.end_command(end == '|' && !is_twin);
             }
+            Some(brace @ ('{' | '}')) if self.is_alone(brace) => {
+                self.skip(brace);
+                if !self.command.is_empty() {
+                    self.end_command(false);
+                }
+            }
             Some('>') => self.output(false),
             Some('<') => self.input(),
             Some(blank) if BLANKS.contains(&blank) => _ = self.skip(blank),
@@ -94,6 +100,12 @@ impl<'a> Splitter<'a> {
             }
         }
         true
+    }
+
+    /// Returns `true` if the brace that comes next opens or ends a block of commands.
+    fn is_alone(&self, brace: char) -> bool {
+        let behind = self.rest.strip_prefix(brace).and_then(|rest| rest.chars().next());
+        behind.is_none_or(|next| next == ';' || next == '\n' || BLANKS.contains(&next))
     }
 
     /// Reads the next word on this line, without its quotes; empty if there is none.

@@ -65,6 +65,14 @@ PowerShell: cat | powershell | {"command": "Get-Content src/a.rs | Out-String"}
 PowerShell: cat | powershell | {"command": "$x = \"src/a.rs\"; Get-Content $x"}
 pi bash: cat | bash | {"command": "sudo -n -g staff env -u A cat src/a.rs"}
 pi bash: python | bash | {"command": "python3 - <<'PY'\nfor p in ['src/a.rs']:\n  print(open(p).read())\nPY"}
+pi bash: python | bash | {"command": "uv run python -c \"print(open('src/a.rs').read())\""}
+pi bash: cat | bash | {"command": "setsid cat src/a.rs"}
+Void read_file | read_file | {"uri": "src/a.rs"}
+Python | execute_ipython_cell | {"code": "print(open('src/a.rs').read())"}
+PowerShell: cat | powershell | {"command": "if (Test-Path src/a.rs) { Get-Content src/a.rs }"}
+PowerShell: cat | powershell | {"command": "foreach ($f in 'src/a.rs') { Get-Content $f }"}
+PowerShell: cat | powershell | {"command": "[System.IO.File]::ReadAllText(\"src\\a.rs\")"}
+pi bash: cat | bash | {"command": "f() { cat src/a.rs; }; f; grep '{' Makefile"}
 "#;
 
 /// Lines 10 to 40 of it, or others.
@@ -98,6 +106,7 @@ bash | {"command": "cat src/a.rs | tail"}
 bash | {"command": "cat src/a.rs | cut -c1-10"}
 bash | {"command": "cat src/a.rs | python3 -c 'import sys'"}
 read_file | {"file_path": "src/a.rs", "mode": "indentation", "indentation": {"anchor_line": 10}}
+bash | {"command": "open src/a.rs 10"}
 "#;
 
 /// Searches in it.
@@ -112,6 +121,10 @@ pi bash: git diff | bash | {"command": "git -C src diff HEAD~1 -- a.rs"}
 pi bash: git diff | bash | {"command": "git blame src/a.rs"}
 pi bash: git show | bash | {"command": "git show --stat HEAD -- src/a.rs"}
 Serena search_for_pattern | search_for_pattern | {"substring_pattern": "x", "relative_path": "src/a.rs"}
+pi bash: rg | bash | {"command": "search_file 'fn main' src/a.rs"}
+Copilot grep_search | grep_search | {"query": "main", "isRegexp": false, "includePattern": "src/a.rs"}
+Zed grep | grep | {"regex": "main", "include_pattern": "src/a.rs"}
+Windsurf grep_search | grep_search | {"SearchPath": "src/a.rs", "Query": "main", "MatchPerLine": true}
 "#;
 
 /// Edits of one line of it. Words after `$` stand for texts that the test makes.
@@ -152,6 +165,8 @@ multiedit | {"filePath": "src/a.rs", "edits": [{"filePath": "src/a.rs", "oldStri
 str-replace-editor | {"command": "str_replace", "path": "src/a.rs", "old_str_1": "$old", "new_str_1": "$new"}
 replace_content | {"relative_path": "src/a.rs", "needle": "$old", "repl": "$new", "mode": "literal"}
 bash | {"command": "python - <<'PY'\nfor p in ['src/a.rs']:\n  s = open(p).read().replace('$old', '$new')\n  open(p, 'w').write(s)\nPY"}
+edit_file | {"uri": "src/a.rs", "search_replace_blocks": "$blocks"}
+replace_text_in_file | {"pathInProject": "src/a.rs", "oldText": "$old", "newText": "$new"}
 "#;
 
 const WRITES: &str = r#"
@@ -174,6 +189,11 @@ apply_patch | {"input": "*** Begin Patch\n*** Add File: src/a.rs\n+$text\n*** En
 create_text_file | {"relative_path": "src/a.rs", "content": "$text"}
 save-file | {"path": "src/a.rs", "file_content": "$text"}
 fsWrite | {"path": "src/a.rs", "text": "$text"}
+powershell | {"command": "'$text' | Set-Content src\\a.rs"}
+powershell | {"command": "\"$text\" > src\\a.rs"}
+powershell | {"command": "[IO.File]::WriteAllText('src/a.rs', '$text')"}
+rewrite_file | {"uri": "src/a.rs", "new_content": "$text"}
+create_new_file | {"pathInProject": "src/a.rs", "text": "$text"}
 "#;
 
 const ADDITIONS: &str = r#"
@@ -192,6 +212,7 @@ write_file | {"file_path": "src/a.rs", "text": "$text", "append": true}
 fsAppend | {"path": "src/a.rs", "text": "$text"}
 insert_after_symbol | {"relative_path": "src/a.rs", "name_path": "main", "body": "$text"}
 edit_notebook_file | {"filePath": "src/a.rs", "newCode": "$text"}
+powershell | {"command": "'$text' | Add-Content src\\a.rs"}
 "#;
 
 const MOVES: &str = r#"
@@ -289,6 +310,18 @@ fn a_path_with_signs_is_one_in_every_form() {
             let target = Target::of(&utf16("bash"), &utf16(&arguments), &mut Vec::new());
             assert_eq!(&*target.files, std::slice::from_ref(&wanted), "{arguments}");
         }
+    }
+}
+
+#[test]
+fn each_command_of_a_call_is_read() {
+    for row in [
+        r#"ctx_batch_execute | {"commands": [{"label": "x", "command": "cat src/a.rs"}, {"command": "cat src/b.rs"}]}"#,
+        r#"powershell | {"command": "Get-Content src/a.rs,src/b.rs"}"#,
+    ] {
+        let [(_, target)] = &targets(row, &[])[..] else { panic!("{row}") };
+        let paths: Vec<&str> = target.files.iter().map(|file| file.path.name()).collect();
+        assert_eq!(paths, ["a.rs", "b.rs"], "{row}");
     }
 }
 
