@@ -6,8 +6,8 @@
 use super::PRIOR_SCALE;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
-/// Provider tokens per cl100k token: 0.7 to 3, with some margin.
-const SCALES: std::ops::RangeInclusive<f64> = 0.6..=3.5;
+/// Provider tokens per cl100k token: 0.15 (Georgian by o200k; Chinese by DeepSeek takes 0.4) to 3, with some margin.
+const SCALES: std::ops::RangeInclusive<f64> = 0.1..=3.5;
 /// Tokens that providers count around a message: 3 to 6 are documented, verbose templates reach 20.
 const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
 /// Most tokens of prompt and tools: agents send 10 000 to 50 000.
@@ -25,6 +25,8 @@ const REPORTS: usize = 32;
 /// tokens.
 const DOUBTED_SHARE: f64 = 0.05;
 const DOUBTED_TOKENS: f64 = 1000.0;
+/// The next one confirms it only with this share of what the line gives its text: with less, both are of other lists.
+const LEAST_CONFIRMED: f64 = 0.5;
 
 /// A reported prompt.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +105,8 @@ impl Line {
     pub(super) fn add(&mut self, next: Report, is_certain: bool) {
         let Some(newest) = self.reports.last() else { return };
         if !self.agree(newest, &next) {
-            let is_confirmed = self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
+            let is_enough = next.tokens >= LEAST_CONFIRMED * self.estimate.scale * next.counted();
+            let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
             if !is_certain && !is_confirmed {
                 self.doubted = Some(next);
                 return;
