@@ -186,7 +186,7 @@ impl Fold {
         let is_changed = before != self.limits;
         // Under a narrower window the next batch need not wait for growth.
         if is_changed && self.limits.context_window <= before.context_window {
-            self.rental.left = 0.0;
+            self.rental.left = Size::default();
         }
         is_changed
     }

@@ -22,8 +22,9 @@ pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -
     let layout = sent.message.traits.layout.as_ref()?;
     let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
     let mut lines = worthy(layout, &sent.sent_rows(), sent.message.traits.identifiers.len(), worth, price);
-    // The first cut keeps the head and tail that the host set, unless a limit demands more.
-    if sent.form() == Form::Whole && price.is_finite() {
+    // What shows lines, as the first cut does, shows the head and tail that the host set, unless a limit demands more.
+    let shows_lines = sent.form() == Form::Whole || lines.iter().any(|line| line.is_kept);
+    if shows_lines && price.is_finite() {
         for line in &mut lines {
             line.is_kept |= layout.is_end(line.at);
         }

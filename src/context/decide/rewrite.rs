@@ -150,7 +150,9 @@ impl Fold {
         if is_sticky {
             anew.freeze(&self.account, transcript, &rewrite);
         }
-        anew.rental = SkiRental { left: anew.rental.left.min(anew.context()), ..anew.rental };
+        if anew.account.sent().cl100k < anew.rental.left.cl100k {
+            anew.rental.left = anew.account.sent();
+        }
         // The last planned call was sent. It counts when its answer comes.
         let pending = self.pending.clone().zip(rewrite.answer);
         anew.pending = pending.map(|(call, at)| Pending { at, before: anew.rental, ..call });

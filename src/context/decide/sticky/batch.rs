@@ -61,15 +61,9 @@ impl Fold {
         let (fixed, largest) = self.fixed();
         let fixed = estimate.base + estimate.scale * fixed as f64;
         let most = (budget - estimate.base).max(0.0);
-        // Room for messages that the ladder edits: the limit less the fixed ones. If those exceed the limit, layer 4 cuts
-        // them, too. If prompt and tools alone exceed it, there is no room, and everything droppable goes.
-        let room = if estimate.base >= limit {
-            0.0
-        } else if fixed > limit {
-            most
-        } else {
-            limit - fixed
-        };
+        // Room for messages that the ladder edits: the limit less the fixed ones. If those exceed the limit, older messages share
+        // what prompt and tools leave of it.
+        let room = if fixed > limit { (limit - estimate.base).max(0.0) } else { limit - fixed };
         let least = fixed + OLDER_SHARE * room;
         // Above a limit, if batches cost a rewrite, one must make room for many calls.
         let must_gain = self.context() > limit && self.prices().rewrite(1.0) > 0.0;
@@ -102,15 +96,20 @@ impl Fold {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// The first positions that a batch does not edit: the host's newest messages and results. Above a limit it spares only
-    /// the last group.
+    /// The first positions that a batch does not edit, by the host's options. Above a limit it spares only the last group.
     fn spared(&self) -> Spared {
         if self.is_reported() && self.context() > self.limit() {
             let last = self.account.last_group();
-            return Spared { messages: last, results: last };
+            return Spared { messages: last, results: last, thinking: last, images: last };
         }
-        let results = tool_results::old_before(&self.account, &self.limits);
-        Spared { messages: window::tail_start(&self.account, &self.limits), results }
+        let Self { account, limits, .. } = self;
+        Spared {
+            messages: window::tail_start(account, limits),
+            results: tool_results::old_before(account, limits),
+            thinking: thinking::old_before(account, limits),
+            // The older ones are omitted already.
+            images: 0,
+        }
     }
 
     /// Strips the thinking of closed turns. Some models bind it to its prefix, and a batch always changes an old message.

@@ -19,8 +19,12 @@ use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 pub(super) struct Spared {
     /// No message is dropped from here on.
     pub(super) messages: usize,
-    /// No result is cut from here on.
+    /// No result is cut or dropped from here on.
     pub(super) results: usize,
+    /// No message with thinking is dropped from here on.
+    pub(super) thinking: usize,
+    /// No message that shows an image is dropped from here on.
+    pub(super) images: usize,
 }
 
 /// A batch in progress.
@@ -162,15 +166,22 @@ impl Ladder<'_> {
             Body::Custom | Body::Other => self.account.last_user().is_some_and(|last| start < last),
             _ => false,
         });
-        let is_excluded = |index| {
-            let result = self.account.message(index).and_then(|message| message.tool_result());
-            result.is_some_and(|result| result.is_excluded)
-        };
         (1..self.spared.messages).contains(&start)
             && is_of_kind
             && (price.is_infinite() || !self.states.keeps_group(start))
             && window::is_droppable(self.account, start)
-            && !self.account.group(start).any(is_excluded)
+            && !self.account.group(start).any(|index| self.is_spared(index))
+    }
+
+    /// Returns `true` for an excluded result and for recent results, thinking and images.
+    fn is_spared(&self, index: usize) -> bool {
+        let Some(row) = self.account.row(index) else { return false };
+        let is_recent = match &row.message.body {
+            Body::ToolResult(result) => result.is_excluded || index >= self.spared.results,
+            Body::Assistant(assistant) => assistant.thinking.is_some() && index >= self.spared.thinking,
+            _ => false,
+        };
+        is_recent || (row.images_as(row.form()).count > 0 && index >= self.spared.images)
     }
 
     /// Drops a group if that loses at most `price` per saved token. It loses the pieces it shows, and the agent's view of

@@ -8,15 +8,17 @@ use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
 use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, THRESHOLD_TIMES};
-use crate::contract::CONTEXT_RATIO;
+use crate::tokens::estimate::Size;
 
 /// The state of the ski-rental rule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::context::decide) struct SkiRental {
     /// Cost so far of sending what a batch would remove, in input tokens.
     pub(in crate::context::decide) carried: f64,
-    /// Provider tokens that the last batch left, or would have left if it was undone.
-    pub(in crate::context::decide) left: f64,
+    /// The size that the last batch left, or would have left if it was undone.
+    pub(in crate::context::decide) left: Size,
+    /// True if it was made.
+    pub(in crate::context::decide) is_made: bool,
 }
 
 impl Fold {
@@ -42,7 +44,7 @@ impl Fold {
         let left = self.context();
         // A replay after a restart must give the same.
         if weighed.verdict != Verdict::Unreported {
-            self.rental.left = left;
+            self.rental.left = self.account.sent();
         }
         let removed = weighed.context - left;
         let share = if weighed.removable > 0.0 { removed / weighed.removable } else { 0.0 };
@@ -53,20 +55,21 @@ impl Fold {
             payback_calls: payback_calls(removed, rewritten, prices),
             ..weighed
         };
-        if worked_out.carried >= self.least_times(weighed.verdict) * worked_out.rewrite {
+        let least_times = self.least_times(weighed.verdict, weighed.context);
+        self.rental.is_made = worked_out.carried >= least_times * worked_out.rewrite;
+        if self.rental.is_made {
             return worked_out;
         }
         self.take_back();
         Arithmetic { verdict: Verdict::Unpaid, ..worked_out }
     }
 
-    /// The multiple of its rewrite cost that carrying must have cost before such a batch.
-    fn least_times(&self, verdict: Verdict) -> f64 {
-        // The host's own limit is obeyed at any cost.
-        let is_set = self.limits.threshold() < CONTEXT_RATIO * self.limits.context_window;
+    /// The multiple of its rewrite cost that carrying must have cost before such a batch of a request of `context` tokens.
+    fn least_times(&self, verdict: Verdict, context: f64) -> f64 {
         match verdict {
             Verdict::Carried => self.policy.economy / ECONOMY_PER_TIMES,
-            Verdict::OverThreshold if !is_set => THRESHOLD_TIMES,
+            // The host's own limit is obeyed at any cost.
+            Verdict::OverThreshold if context <= self.limits.host_limit() => THRESHOLD_TIMES,
             _ => 0.0,
         }
     }
@@ -94,15 +97,28 @@ impl Fold {
         LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window)
     }
 
+    /// Provider tokens that the last batch left or would have left; 0 before any.
+    fn left(&self) -> f64 {
+        if self.rental.left == Size::default() { 0.0 } else { self.estimate().tokens(self.rental.left) }
+    }
+
     /// Provider tokens that the next batch is expected to leave: as the last one did, at least `least_context`. It rewrites
     /// nearly all of them, since it always edits something old.
     fn expected_left(&self) -> f64 {
-        self.rental.left.max(self.least_context())
+        self.left().max(self.least_context())
+    }
+
+    /// Size above which the host's own limit demands a batch. If the last one stayed near it or above it, the context must have
+    /// grown by `GROWTH_SHARE`.
+    fn host_limit_due(&self) -> f64 {
+        let limit = self.limits.host_limit();
+        let left = if self.rental.is_made { self.left() } else { 0.0 };
+        limit.max(left + GROWTH_SHARE * limit)
     }
 
     /// Size above which the threshold demands a batch: at least `GROWTH_SHARE` above the size that the last batch left.
     fn threshold_due(&self) -> f64 {
-        let (threshold, left) = (self.limits.threshold(), self.rental.left);
+        let (threshold, left) = (self.limits.threshold(), self.left());
         let whole = if left > threshold { self.limits.budget() } else { threshold };
         threshold.max(left + GROWTH_SHARE * whole)
     }
@@ -110,7 +126,7 @@ impl Fold {
     /// Size above which the budget demands a batch. If the last batch stayed above the budget, the context must have grown
     /// by `GROWTH_SHARE`, but not past the window: such a request fails.
     fn budget_due(&self) -> f64 {
-        let (budget, window, left) = (self.limits.budget(), self.limits.context_window, self.rental.left);
+        let (budget, window, left) = (self.limits.budget(), self.limits.context_window, self.left());
         let due = if left > budget { left + GROWTH_SHARE * budget } else { budget };
         if left < window { due.min(window) } else { due }
     }
@@ -127,7 +143,7 @@ impl Fold {
         let left = self.expected_left();
         let (removable, rewrite) = ((context - left).max(0.0), prices.rewrite(left));
         let carried = self.rental.carried + prices.read * removable;
-        let pays = |verdict| carried >= self.least_times(verdict) * rewrite;
+        let pays = |verdict| carried >= self.least_times(verdict, context) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
         let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
         let is_over =
@@ -142,7 +158,9 @@ impl Fold {
             Verdict::Cold
         } else if is_over {
             Verdict::OverWindow
-        } else if context > self.threshold_due() && pays(Verdict::OverThreshold) {
+        } else if context > self.host_limit_due()
+            || (context > self.threshold_due() && pays(Verdict::OverThreshold))
+        {
             Verdict::OverThreshold
         } else if images::are_many(&self.account, &self.limits) {
             Verdict::ManyImages
@@ -167,7 +185,8 @@ mod tests {
     fn a_batch_that_leaves_more_than_the_budget_waits_no_further_than_the_window() {
         let limits = Limits { context_window: 100_000.0, ..Limits::default() };
         let mut fold = Fold::new(Mode::Sticky, Policy::default(), &limits);
-        fold.rental.left = fold.limits.budget() + 1.0;
+        let of_budget = fold.limits.budget() / fold.estimate().scale;
+        fold.rental.left = Size { cl100k: of_budget as usize + 1, messages: 0 };
         assert!((fold.budget_due() - 100_000.0).abs() < 1e-9);
     }
 }

@@ -115,6 +115,13 @@ impl Limits {
         (self.context_window * self.context_ratio).min(self.max_prompt_tokens).min(self.most_tokens)
     }
 
+    /// Most tokens of a prompt that the host set itself; infinite if it set none.
+    pub fn host_limit(&self) -> f64 {
+        let is_default = self.context_ratio.total_cmp(&CONTEXT_RATIO).is_eq();
+        let share = if is_default { f64::INFINITY } else { self.context_window * self.context_ratio };
+        share.min(self.max_prompt_tokens)
+    }
+
     /// Tokens of a request above which user text is cut: the whole window, unless the host set a reserve.
     pub fn most_words(&self) -> f64 {
         let window = (self.context_window - self.output_tokens).min(self.most_tokens);
