@@ -103,6 +103,23 @@ test("an aborted call that waits for its fork leaves no conversation behind", as
 });
 
 for (const schedule of ["everyCall", "sticky"]) {
+  for (const kept of [1, 2, 4]) {
+    test(`${schedule}: a compaction that keeps ${kept} messages sends no thinking made behind others`, async () => {
+      const hook = createTransformContext({ contextWindow: 200_000, schedule });
+      const list = [];
+      for (let round = 0; round < 3; round += 1) {
+        list.push(user(`question ${round}`));
+        await hook(list.slice());
+        const content = [thought("hm"), made.text(`answer ${round}`)];
+        list.push(made.answer(content, { model: "claude-opus-5-5", ...stamp() }));
+      }
+      const summary = { role: "compactionSummary", summary: "earlier", tokensBefore: 5, ...stamp() };
+      const sent = await hook([summary, ...list.slice(-kept), user("and now?")]);
+      assert.equal(sent.length, kept + 2);
+      assert.ok(!JSON.stringify(sent).includes('"thinking"'));
+    });
+  }
+
   test(`${schedule}: an aborted call with one more message takes no thinking away`, async () => {
     const sentBy = async (aborts) => {
       const hook = createTransformContext({ ...WINDOW, schedule });
@@ -344,12 +361,12 @@ test("answers that are alike belong to the conversation they stand in", async ()
   await second.call(second.list.slice());
 });
 
-test("a new model that counts far more, with half its prompt cached, is estimated right from the third call on", async () => {
+test("a new model that counts far more or less, with half its prompt cached, is estimated right from the third call on", async () => {
   const tell = ({ input, cacheRead, cacheWrite, ...usage }) => {
     const half = (input + cacheRead + cacheWrite) / 2;
     return { ...usage, input: Math.ceil(half), cacheRead: Math.floor(half), cacheWrite: 0 };
   };
-  for (const scale of [2.2, 2.35, 2.5]) {
+  for (const scale of [0.2, 0.4, 0.55, 2.2, 2.35, 2.5]) {
     const models = { n: { scale, basePrompt: 3000 * scale } };
     const agent = talk({ basePrompt: 3900, scale: 1.3, models }, {}, { tell });
     await agent.calls(6, 1000);

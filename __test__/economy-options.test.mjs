@@ -49,6 +49,34 @@ test("objects and lists are copied when the hook is made", async () => {
   }
 });
 
+test("options may be inherited or getters, and what a host adds later may be anything", async () => {
+  class Settings {
+    get reserveTokens() {
+      return 20_000;
+    }
+  }
+  const messages = session(60);
+  const sent = (options) => createTransformContext(options)(messages);
+  const [plain, named, inherited] = [
+    { reserveTokens: 20_000 },
+    new Settings(),
+    Object.create({ reserveTokens: 20_000 }),
+  ].map((options) => Object.assign(options, { contextWindow: 28_000, keepRecentMessages: 40 }));
+  assert.notDeepEqual(await sent(plain), await sent({ ...plain, reserveTokens: undefined }));
+  assert.deepEqual(await sent(named), await sent(plain));
+  assert.deepEqual(await sent(inherited), await sent(plain));
+  for (const wrong of [Number.NaN, undefined, new Date(), "1"]) {
+    const warmedAt = [];
+    const failures = [];
+    const onEvent = ({ type }) => type === "failed" && failures.push(type);
+    const hook = createTransformContext({ warmedAt, onEvent });
+    await hook(messages);
+    warmedAt.push(wrong);
+    await hook(messages);
+    assert.deepEqual(failures, [], String(wrong));
+  }
+});
+
 test("a pause that the host kept warm is not cold, and one without is", async () => {
   const messages = session(30);
   messages.push({ role: "user", content: "go on", timestamp: messages.at(-1).timestamp + 1000 * 900 });

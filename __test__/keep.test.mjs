@@ -14,7 +14,10 @@ const todos = (round) =>
 
 /** A session with a pause at its end that leaves no cache. */
 const session = (steps, usage = REPORT) =>
-  agentSession(steps, { answer: () => ({ usage }), pauseMs: 3_600_000 });
+  agentSession(steps, {
+    answer: (i) => ({ usage: { ...usage, input: usage.input + 2000 * i } }),
+    pauseMs: 3_600_000,
+  });
 
 const logs = Array.from({ length: 60 }, (_, i) => ["bash", { command: `make p${i}` }, rows(`log${i}_`, 120)]);
 const STEPS = [
@@ -53,7 +56,8 @@ test("a host names more, and explain says what is kept", async () => {
     "keep: memory_search",
     "keep: todo_write",
   ]);
-  assert.throws(() => createTransformContext({ keep: { file: ["a"] } }), /keep .*files and tools/);
+  for (const keep of [{ file: ["a"] }, { files: ["docs/*.md"] }, { files: ["docs/"] }, { files: [""] }])
+    assert.throws(() => createTransformContext({ keep }), /keep .*files and tools/);
 });
 
 test("under everyCall nothing is kept unless it is asked for", async () => {

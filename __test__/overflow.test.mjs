@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, validate } from "../index.js";
-import { answer, bash, custom, result, user } from "./support/messages.mjs";
+import { answer, bash, call, custom, image, result, text, thinking, user } from "./support/messages.mjs";
 import { conversation, isPis } from "./support/transcripts.mjs";
 
 const OPTIONS = { contextWindow: 600, reserveTokens: 100, calibrate: false, keepRecentMessages: 8 };
@@ -124,6 +124,107 @@ test("a limit below prompt and tools frees what it can, and then waits for growt
   }
   assert.ok(rewritten < 50, `${rewritten} of 100 requests`);
   assert.ok(all / 100 < 9000, `${all / 100} tokens`);
+});
+
+/**
+ * Plays `calls` calls, each with a result of about `step` tokens, against a provider that counts 1.2 tokens for one of cl100k and
+ * `base` beside the messages. Returns the prompts and what was sent.
+ */
+async function play(options, { calls = 120, step = 2000, base = () => 4000, first = "go" }) {
+  const hook = createTransformContext(options);
+  const list = [user(first)];
+  const played = [];
+  for (let i = 0; i < calls; i += 1) {
+    const sent = await hook(list);
+    const tokens = Math.round(base(i) + 1.2 * countTokens(sent));
+    played.push({ tokens, list: list.slice(), sent });
+    const usage = { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 1 };
+    const timestamp = 1000 * (i + 1);
+    list.push(answer(`:p${i}`, { usage, timestamp }));
+    list.push(result(`p${i}`, `page ${i} `.repeat(step / 3.6), { timestamp }));
+  }
+  return played;
+}
+const largest = (played) => Math.max(...played.map(({ tokens }) => tokens));
+
+for (const [contextWindow, limit] of [
+  [100_000, { maxPromptTokens: 80_000 }],
+  [200_000, { maxPromptTokens: 160_000 }],
+  [100_000, { contextRatio: 0.8 }],
+  [1_000_000, { maxPromptTokens: 100_000, economy: "faithful" }],
+]) {
+  test(`a host's limit is obeyed: ${JSON.stringify(limit)} of ${contextWindow}`, async () => {
+    const most = limit.maxPromptTokens ?? limit.contextRatio * contextWindow;
+    const tokens = largest(await play({ contextWindow, ...limit }, { step: most / 25 }));
+    assert.ok(tokens <= most && tokens > 0.9 * most, `${tokens} of ${most}`);
+  });
+}
+
+test("a host's limit that one paste passes still bounds requests", async () => {
+  const options = { contextWindow: 1_000_000, maxPromptTokens: 40_000 };
+  const tokens = largest(await play(options, { first: "pasted line ".repeat(20_000) }));
+  assert.ok(tokens < 110_000, `${tokens} tokens, 76 000 of them pasted`);
+});
+
+test("what a batch left is counted by today's estimate", async () => {
+  // The host takes 40 000 tokens of tools away as it goes to a smaller model.
+  let contextWindow = 200_000;
+  const base = (i) => {
+    if (i === 20) contextWindow = 32_000;
+    return i < 20 ? 40_000 : 2000;
+  };
+  const played = await play({ contextWindow: () => contextWindow }, { base, step: 500 });
+  const tokens = largest(played.slice(21));
+  assert.ok(tokens < 32_000, `${tokens} tokens`);
+});
+
+test("below every limit the newest results, thinking and images stay with their calls", async () => {
+  const [newestResults, newestThinking] = [30, 25];
+  const options = {
+    contextWindow: 1_000_000,
+    economy: "thrifty",
+    keepRecentToolResults: newestResults,
+    keepRecentThinking: newestThinking,
+    keepRecentMessages: 4,
+  };
+  const hook = createTransformContext(options);
+  const list = [user()];
+  let dropped = 0;
+  for (let i = 0; i < 120; i += 1) {
+    const sent = await hook(list);
+    dropped = Math.max(dropped, list.length - sent.length);
+    const newest = (messages, shows, count) =>
+      messages.filter(({ content }) => Array.isArray(content) && content.some(shows)).slice(-count);
+    const results = list.filter(({ role }) => role === "toolResult").slice(-newestResults);
+    const thinkers = newest(list, isThinking, newestThinking);
+    for (const message of [...results, ...thinkers]) assert.ok(sent.includes(message), `call ${i}`);
+    assert.equal(newest(sent, isImage, 8).length, newest(list, isImage, 8).length, `call ${i}`);
+    const usage = { input: 10, cacheRead: 4000 + countTokens(sent), cacheWrite: 0, output: 1 };
+    list.push(answer([thinking(), call(`p${i}`)], { usage }));
+    const shows = i % 4 === 0 ? [image] : [];
+    list.push(result(`p${i}`, [text(`page ${i} `.repeat(300)), ...shows]));
+  }
+  assert.ok(dropped > 20, `${dropped} messages dropped`);
+});
+const isThinking = ({ type }) => type === "thinking";
+const isImage = ({ type }) => type === "image";
+
+test("what a shell or an app wrote since the last answer is cut, not dropped", async () => {
+  const output = Array.from({ length: 5000 }, (_, i) => `row number ${i}`).join("\n");
+  for (const input of [
+    { ...bash, output },
+    { ...custom, content: output },
+    { role: "branchSummary", summary: output, fromId: "q", timestamp: 1 },
+  ]) {
+    const messages = [user(), answer("done"), input, user("what did that print?")];
+    const hook = createTransformContext({ contextWindow: 16_000, calibrate: false });
+    const before = structuredClone(messages);
+    const sent = await hook(messages);
+    const written = JSON.stringify(sent);
+    assert.ok(written.includes("row number 0\\n") && written.includes("row number 4999"), input.role);
+    assert.ok(countTokens(sent) > 9000 && countTokens(sent) < 12_000, `${countTokens(sent)} tokens`);
+    assert.deepEqual(messages, before);
+  }
 });
 
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {

@@ -179,7 +179,10 @@ function datedBy(call, message) {
   return { ...message, timestamp: message.timestamp + call * MS_APART };
 }
 
-/** Same objects where nothing is edited; else a copy that differs in `content` alone, and is no longer. */
+/** Fields of a message's text, some by role. */
+const TEXTS = ["content", "command", "output", "summary"];
+
+/** Same objects where nothing is edited; else a copy that differs in texts alone, and is no longer. */
 function checkSame(messages, sent, call) {
   if (sent.length === messages.length && sent.every((message, i) => message === messages[i])) {
     assert.equal(sent, messages, `call ${call}: the same array`);
@@ -191,7 +194,7 @@ function checkSame(messages, sent, call) {
     assert.deepEqual(Object.keys(message), Object.keys(original));
     assert.ok(lengthOf(message) <= lengthOf(original), `call ${call}: longer`);
     for (const key of Object.keys(message)) {
-      if (key !== "content") assert.equal(message[key], original[key], `call ${call}: ${key}`);
+      if (!TEXTS.includes(key)) assert.equal(message[key], original[key], `call ${call}: ${key}`);
     }
   }
 }
@@ -233,9 +236,11 @@ function isObject(value) {
 }
 
 /** Characters of a message's text, an image taken for more than any line that stands for it. */
-function lengthOf({ content }) {
-  if (typeof content === "string") return content.length;
-  const lengths = content.map(({ type, text }) => (type === "image" ? 100 : (text?.length ?? 0)));
+function lengthOf(message) {
+  const blocks = TEXTS.flatMap((field) => message[field] ?? "");
+  const lengths = blocks.map((block) =>
+    block?.type === "image" ? 100 : ((block.text ?? block).length ?? 0),
+  );
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 

@@ -269,6 +269,23 @@ describe("the limit that a refusal names", () => {
   });
 });
 
+test("a refusal is obeyed where the provider's counts are not learned", async () => {
+  const page = "a line of a long result that nobody asked for again\n".repeat(200);
+  const list = [user()];
+  for (let i = 0; i < 60; i += 1) list.push(answer(`:c${i}`), result(`c${i}`, `${i}\n${page}`));
+  for (const [schedule, limit] of [
+    ["sticky", 40_000],
+    ["everyCall", 40_000],
+    ["sticky", 130_000],
+  ]) {
+    const hook = createTransformContext({ contextWindow: 200_000, calibrate: false, schedule });
+    const before = countTokens(await hook(list));
+    const refusal = refused(WORDS.xAI(Math.max(before, limit + 10), limit), { timestamp: 1 });
+    const after = countTokens(await hook([...list, refusal]));
+    assert.ok(after < Math.min(limit, 0.85 * before), `${after} after ${before}`);
+  }
+});
+
 test("a refusal without a number makes the next request a fifth smaller, and what is accepted then bounds the belief", async () => {
   for (const text of NUMBERLESS) {
     const setting = { words: () => text, limit: 40_000, calls: 60, catalogue: 200_000 };

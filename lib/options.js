@@ -8,8 +8,8 @@ const isText = (value) => typeof value === "string";
 const rule = (allowed, accepts) => ({ allowed, accepts });
 const whole = (least) => (value) => Number.isInteger(value) && value >= least && value <= MAX_COUNT;
 
-const count = rule("a whole number from 0 on", whole(0));
-const atLeastOne = rule("a whole number from 1 on", whole(1));
+const count = rule(`a whole number from 0 to ${MAX_COUNT}`, whole(0));
+const atLeastOne = rule(`a whole number from 1 to ${MAX_COUNT}`, whole(1));
 const positive = rule("a finite number above 0", (value) => Number.isFinite(value) && value > 0);
 const amount = rule("a finite number from 0 on", (value) => Number.isFinite(value) && value >= 0);
 const ratio = rule("a number above 0 and at most 1", (value) => positive.accepts(value) && value <= 1);

@@ -26,11 +26,15 @@ const economy = {
 };
 
 const keep = {
-  allowed: "false, or an object with files and tools, each an array of strings",
+  allowed:
+    'false, or an object with files and tools: arrays of tools and of file names, "docs/plan.md" or "*.mdc"',
   accepts: (value) => value === false || (record.accepts(value) && Object.entries(value).every(isKeepList)),
 };
 const isKeepList = ([name, list]) =>
-  (name === "files" || name === "tools") && (list === undefined || rules.names.accepts(list));
+  list === undefined ||
+  (rules.names.accepts(list) && (name === "tools" || (name === "files" && list.every(isFileName))));
+/** Returns true for a name, the end of a path, or `*` before the end of a name. */
+const isFileName = (file) => /^(?:\*[^*/\\]+|[^*]*[^*/\\])$/.test(file);
 
 const RULES = { ...rules, keep, encoding: encodingName, cache: autoOrRecord, economy };
 
@@ -69,7 +73,8 @@ function windowNow(option, failed) {
 function checkHookOptions(owner, given) {
   const options = checkOptions(owner, given, HOOK_OPTIONS);
   // Given options are obeyed where defaults yield.
-  Object.defineProperty(options, "given", { value: { ...given } });
+  const { reserveTokens, summaryHeadLines, summaryTailLines } = given ?? {};
+  Object.defineProperty(options, "given", { value: { reserveTokens, summaryHeadLines, summaryTailLines } });
   // Copies, because the host may change its objects later. Times are read at each call: a host adds to them.
   const { cache, keep, excludeTools } = options;
   if (record.accepts(cache)) options.cache = checkOptions(`${owner}: cache`, cache, CACHE_OPTIONS);
@@ -140,9 +145,10 @@ function answerOf(ask, given, rule, failed) {
   return undefined;
 }
 
-/** The value of an option that may be a function. */
+/** The value of an option that may be a function; undefined if the rule refuses it: a host may have changed it since. */
 function asked(option, rule, failed) {
-  return typeof option === "function" ? answerOf(option, [], rule, failed) : option;
+  if (typeof option === "function") return answerOf(option, [], rule, failed);
+  return rule.accepts(option) ? option : undefined;
 }
 
 module.exports = {

@@ -3,7 +3,7 @@
 "use strict";
 
 const { cutMarker, gapMarkers, keptLines } = require("./markers.js");
-const { joinedText, string: textOf } = require("./snapshot.js");
+const { TEXT_FIELDS, joinedText, string: textOf } = require("./snapshot.js");
 const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
 /**
@@ -81,7 +81,9 @@ function isMadeOf(message, edit, writer, isAsRead) {
   if (!isAsRead(edit.index)) return false;
   edit.written ??= insertedText(message, edit, writer);
   const content = contentOf(message, edit, edit.written, writer.language);
-  edit.copy = content === message.content ? message : withContent(message, content);
+  const fields = edit.action === "truncate" ? cutFields(message, edit, writer.language) : {};
+  const isSame = content === message.content && Object.keys(fields).length === 0;
+  edit.copy = isSame ? message : withContent(message, content, fields);
   edit.of = message;
   return true;
 }
@@ -107,9 +109,25 @@ function contentOf({ role, content }, { action, ranges, images }, text, language
   return images > 0 ? withoutImages(left, images, MARKERS[language].image.join("")) : left;
 }
 
-/** A shallow copy with other `content` and the same prototype. */
-function withContent(message, content) {
-  const copy = { ...message, content };
+/** Text fields beside `content` that a cut shortens. Their positions follow those of the text blocks. */
+function cutFields(message, { ranges }, language) {
+  let at = 0;
+  withTexts(message.content, () => {
+    at += 1;
+  });
+  const cut = {};
+  for (const field of TEXT_FIELDS[message.role] ?? []) {
+    const range = ranges.find(([of]) => of === at);
+    if (message[field] !== undefined) at += 1;
+    if (range === undefined || typeof message[field] !== "string") continue;
+    cut[field] = cutText(message[field], range, (omitted) => cutMarker(omitted, language));
+  }
+  return cut;
+}
+
+/** A shallow copy with other `content`, other `fields` and the same prototype. */
+function withContent(message, content, fields) {
+  const copy = { ...message, ...(content !== undefined && { content }), ...fields };
   const prototype = Object.getPrototypeOf(message);
   return prototype === Object.prototype ? copy : Object.setPrototypeOf(copy, prototype);
 }
@@ -117,6 +135,7 @@ function withContent(message, content) {
 /** Content with each text replaced by `write(text, position)`; undefined removes the block. */
 function withTexts(content, write) {
   if (typeof content === "string") return write(content, 0);
+  if (!Array.isArray(content)) return content;
   let at = -1;
   return content.flatMap((block) => {
     if (block?.type !== "text") return [block];

@@ -22,14 +22,14 @@ pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -
     let layout = sent.message.traits.layout.as_ref()?;
     let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
     let mut lines = worthy(layout, &sent.sent_rows(), sent.message.traits.identifiers.len(), worth, price);
-    // What shows lines, as the first cut does, shows the head and tail that the host set, unless a limit demands more.
-    let shows_lines = sent.form() == Form::Whole || lines.iter().any(|line| line.is_kept);
-    if shows_lines && price.is_finite() {
-        for line in &mut lines {
+    // A first cut shows lines, a later one if any is worth it.
+    if sent.form() == Form::Whole || lines.iter().any(|line| line.is_kept) {
+        // Among them are the head and tail that the host set, unless a limit demands more.
+        for line in lines.iter_mut().filter(|_| price.is_finite()) {
             line.is_kept |= layout.is_end(line.at);
         }
+        fill_gaps(&mut lines, f64::from(layout.sizes.gap));
     }
-    fill_gaps(&mut lines, f64::from(layout.sizes.gap));
     lines.iter().any(|line| !line.is_kept).then(|| kept_lines(sent, pieces, view, layout, &lines))
 }
 

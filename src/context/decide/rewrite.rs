@@ -94,9 +94,12 @@ impl Rewrite {
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
         // A compaction may leave the answer to the last call, and no message that was sent.
         let is_all_new = || !list.messages().iter().any(|message| is_left(message));
-        let answer =
-            if is_tail || is_kept || (old == 0 && is_all_new()) { answers(known_end).next() } else { None };
-        let answer = answer.map(|(index, _)| index);
+        // Or the message that the last call ended with.
+        let last_old = account.rows().last().map(|row| row.message.identity);
+        let last_kept = list.messages().iter().rposition(|message| Some(message.identity) == last_old);
+        let is_answered = is_tail || is_kept || last_kept.is_some() || (old == 0 && is_all_new());
+        let asked_end = last_kept.map_or(known_end, |index| known_end.max(index + 1));
+        let answer = answers(asked_end).next().filter(|_| is_answered).map(|(index, _)| index);
         let is_system = |was: &usize| account.message(*was).is_some_and(Message::is_system);
         let is_unrelated = shared.iter().flatten().all(is_system);
         Some(Self { shared, shared_old_end: old, known_end, answer, is_tail, first_changed, is_unrelated })

@@ -15,7 +15,7 @@ const JOIN_TOKENS: u32 = 4;
 /// A cut of a text block to its head and tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Position of the block among the message's text blocks.
+    /// Position of the block among the message's text blocks, then its text fields.
     pub text_block: usize,
     /// Length of the beginning that stays.
     pub head: Utf16Len,

@@ -6,8 +6,9 @@
 use super::PRIOR_SCALE;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
-/// Provider tokens per cl100k token: 0.15 (Georgian by o200k; Chinese by DeepSeek takes 0.4) to 3, with some margin.
-const SCALES: std::ops::RangeInclusive<f64> = 0.1..=3.5;
+/// Provider tokens per cl100k token, with some margin above: from 0.15 (Georgian by o200k) to 3. Chinese takes 0.4 by a
+/// model of `deepseek`.
+const SCALES: std::ops::RangeInclusive<f64> = 0.15..=3.5;
 /// Tokens that providers count around a message: 3 to 6 are documented, verbose templates reach 20.
 const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
 /// Most tokens of prompt and tools: agents send 10 000 to 50 000.

@@ -82,7 +82,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The state before any report. Switched off it learns nothing.
+    /// The state before any report. Switched off, it learns from refusals only.
     pub fn new(is_on: bool) -> Self {
         Self { is_on, ..Self::default() }
     }
@@ -147,9 +147,6 @@ impl Calibration {
     /// Learns from the report of the call answered at `index`. A stale report, of another list than now precedes it, teaches
     /// nothing.
     pub fn observe(&mut self, index: usize, answer: &Assistant, sent: SentSizes, is_stale: bool) {
-        if !self.is_on {
-            return;
-        }
         self.room = None;
         match answer.usage.refused {
             // The window is named, but the refused size is unknown.
@@ -217,10 +214,15 @@ impl Calibration {
         let [whole, edited] = [raw, edited].map(|size| Report { tokens, size });
         self.add(source, whole, edited, false);
         let estimate = self.estimate();
-        self.models.change(source, |model| model.learned.accept(tokens, &estimate));
+        // Refusals are compared in tokens of the estimate.
+        let accepted = if self.is_on { tokens } else { estimate.tokens(edited.size) };
+        self.models.change(source, |model| model.learned.accept(accepted, &estimate));
     }
 
     fn add(&mut self, source: &Source, whole: Report, edited: Report, is_certain: bool) {
+        if !self.is_on {
+            return;
+        }
         // The host sends every model the same prompt and tools.
         let other = self.line().map(|line| line.estimate.base / line.estimate.scale);
         let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);

@@ -163,7 +163,9 @@ impl Ladder<'_> {
     fn may_drop(&self, start: usize, price: f64) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
-            Body::Custom | Body::Other => self.account.last_user().is_some_and(|last| start < last),
+            Body::Custom | Body::Other => {
+                start < self.account.last_group() && self.account.last_user().is_some_and(|last| start < last)
+            }
             _ => false,
         });
         (1..self.spared.messages).contains(&start)

@@ -108,12 +108,13 @@ impl Fold {
         self.left().max(self.least_context())
     }
 
-    /// Size above which the host's own limit demands a batch. If the last one stayed near it or above it, the context must have
-    /// grown by `GROWTH_SHARE`.
+    /// Size above which the host's own limit demands a batch. If the last one stayed near it, the context must have grown by
+    /// `GROWTH_SHARE` of the limit; if it stayed above it, of the budget or of twice what it left.
     fn host_limit_due(&self) -> f64 {
         let limit = self.limits.host_limit();
         let left = if self.rental.is_made { self.left() } else { 0.0 };
-        limit.max(left + GROWTH_SHARE * limit)
+        let whole = if left > limit { self.limits.budget().min(2.0 * left) } else { limit };
+        limit.max(left + GROWTH_SHARE * whole)
     }
 
     /// Size above which the threshold demands a batch: at least `GROWTH_SHARE` above the size that the last batch left.

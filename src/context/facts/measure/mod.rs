@@ -64,7 +64,11 @@ fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
         return CutTable::default();
     }
     let marker = |omitted| rules.marker.cut(omitted, handle);
-    CutTable::of(raw.texts(), marker, |text| rules.tokens(text))
+    let fields = raw.parts.iter().filter_map(|part| match part {
+        Part::Counted(text) => Some(*text),
+        _ => None,
+    });
+    CutTable::of(raw.texts().chain(fields), marker, |text| rules.tokens(text))
 }
 
 /// The images of a message, and the tokens saved by a marker in place of one.

@@ -214,14 +214,12 @@ impl Account {
         result.is_some_and(|result| result.is_recalled)
     }
 
-    /// The index at which the last group opens: the group of the newest sent message, system ones aside. Results without an
-    /// answer count as newest, even if a reminder follows them.
+    /// The index from which on messages are new to the model: the newest sent answer if it has results, else the message after
+    /// it; the newest message's group at the latest.
     pub fn last_group(&self) -> usize {
-        let newest = self.newest_group();
-        let mut sent = self.newest_first().filter(|(_, row)| row.message.is_sent);
-        let answer = sent.find(|(_, row)| row.message.assistant().is_some());
-        let unseen = answer.filter(|(index, row)| row.newest_in_group > *index);
-        unseen.map_or(newest, |(index, _)| newest.min(index))
+        let answer = self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some());
+        let unseen = answer.map_or(0, |(index, row)| index + usize::from(row.newest_in_group == index));
+        unseen.min(self.newest_group())
     }
 
     /// The index at which the group of the newest message opens.
