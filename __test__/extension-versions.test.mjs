@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { scriptedModel } from "../examples/scripted/model.mjs";
@@ -123,6 +124,43 @@ await forEachPi(async (version) => {
     const [plain, ours] = [await compacted(), await compacted(everyCall())];
     assert.equal(ours.at, plain.at, "the kept tail begins where it did");
     assert.ok(ours.tokens < 0.6 * plain.tokens, `${ours.tokens} of ${plain.tokens}`);
+  });
+
+  test(`pi ${version}: a limit that the server names is learned from the first refusal`, async () => {
+    const limit = 20_000;
+    let refusals = 0;
+    function* script(sent) {
+      for (let n = 0; n < 60; ) {
+        const { context } = sent().at(-1) ?? {};
+        const tokens = JSON.stringify([context?.systemPrompt, context?.tools, context?.messages]).length / 4;
+        if (tokens > limit) {
+          refusals += 1;
+          yield { errorMessage: `prompt is too long: ${Math.ceil(tokens)} tokens > ${limit} maximum` };
+        } else {
+          n += 1;
+          const command = `for i in $(seq 150); do echo row $i of ${n}; done`;
+          yield { calls: [{ name: "bash", arguments: { command } }] };
+        }
+      }
+      yield { text: "done" };
+    }
+    const summarize = (pi) =>
+      pi.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
+        compaction: { summary: "a summary", firstKeptEntryId, tokensBefore },
+      }));
+    // pi before 0.87 tries again after the prompt has ended.
+    const untilDone = async (session) => {
+      const isDone = () => session.messages.at(-1).content[0]?.text === "done";
+      for (let tries = 0; tries < 400 && !isDone(); tries += 1) await sleep(20);
+    };
+    const settings = { compaction: { keepRecentTokens: 3000 } };
+    const { session, notices } = await run(
+      { extensionFactories: [createExtension(), summarize] },
+      { script, settings, prompts: ["go", untilDone, "/strata"] },
+    );
+    const summaries = session.sessionManager.getEntries().filter(({ type }) => type === "compaction");
+    assert.deepEqual([refusals, summaries.length], [1, 1]);
+    assert.match(notices.at(-1)[1], /named its limit: 20,000 tokens instead of 200,000/);
   });
 
   if (version !== "1.5.2") return;

@@ -149,6 +149,16 @@ test("the limit that a refusal named is shown, and holds", async () => {
   assert.match(await pi.command("status"), /^contextWindow +16384 +a refusal$/m);
 });
 
+test("a virtual model has the limits and the prices of the model that answered last", async () => {
+  const pi = await play(installed({}, { model: MODELS.haiku }), 3, 20);
+  pi.model = { provider: "router", id: "auto", api: "pi-virtual", contextWindow: 0, cost: MODELS.local.cost };
+  assert.match(await pi.command("status"), /^contextWindow +1000000 +pi's catalogue$/m);
+  assert.match(
+    await pi.command(""),
+    /^Prices of anthropic\/claude-haiku-5-5: \$0\.1 a million.*stay below 98,000/m,
+  );
+});
+
 test("a handler that finds its context stale after waiting ends quietly", async () => {
   const pi = await play(installed(), 8, 60);
   const warming = { action: "warm", warmCost: 1, missCost: 2, continuationProbability: 1 };

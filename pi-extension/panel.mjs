@@ -130,7 +130,7 @@ function inForce(name, session) {
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
 }
 
-function priceText({ ctx: { model }, terms: { cache, step, hasOddSteps } }) {
+function priceText({ model, terms: { cache, step, hasOddSteps } }) {
   const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
   if (cache === undefined)
     return `Prices of ${name}: pi's catalogue names none; they are learned from the bills.`;

@@ -14,6 +14,8 @@ import { current, paysToLetCool } from "./warming.mjs";
 
 /** The key of our part of the status line. */
 const STATUS_KEY = "pi-strata";
+/** Protocol of pi's virtual models, which route each request to another model. */
+const VIRTUAL_API = "pi-virtual";
 /** The tool's line in pi's system prompt. */
 const RECALL_SNIPPET =
   "Read back the original of a tool result that was shortened, by the handle in its marker line";
@@ -21,8 +23,6 @@ const RECALL_SNIPPET =
 export class Session {
   /** The latest request. */
   #last = { messages: [], sent: [] };
-  /** Limits that servers named in refusals, by model. */
-  #learned = new Map();
   /** Time of the prompt that pi has not sent yet, in ms. */
   #promptedAt = 0;
   /** Time of the cut that the next request makes, in ms. */
@@ -70,8 +70,18 @@ export class Session {
     this.ctx = ctx;
     this.record = recordOf(ctx.sessionManager);
     this.times = this.record.cacheTimes();
-    const limit = this.#learned.get(`${ctx.model?.provider}/${ctx.model?.id}`);
-    this.terms = termsOf(ctx.model, this.settings.compaction, { limit });
+    this.model = this.#physicalModel();
+    const limit = this.record.namedLimit(this.model);
+    this.terms = termsOf(this.model, this.settings.compaction, { limit });
+  }
+
+  /** The model in use. A virtual model of pi has no limits and no prices: the model that answered last has. */
+  #physicalModel() {
+    const { model, modelRegistry } = this.ctx;
+    if (model?.api !== VIRTUAL_API) return model;
+    const answers = this.record.messages().filter(({ role }) => role === "assistant");
+    const last = answers.findLast(({ api }) => api !== VIRTUAL_API);
+    return (last && modelRegistry?.find(last.provider, last.model)) ?? model;
   }
 
   /** Answers with the messages to send instead of these. */
@@ -89,8 +99,7 @@ export class Session {
   }
 
   #note(event) {
-    const { type, provider, model, contextWindow, code, tokensBefore, tokensAfter } = event;
-    if (type === "contextWindowLearned") this.#learned.set(`${provider}/${model}`, contextWindow);
+    const { type, code, tokensBefore, tokensAfter } = event;
     if (type === "transformed" || type === "failed") this.show(statusLine(event));
     if (type === "transformed") {
       this.calls.count += 1;
