@@ -164,6 +164,20 @@ await forEachPi(async (version) => {
   });
 
   if (version !== "1.5.2") return;
+  test(`pi ${version} keeps its system messages where they are, so that a change of tools costs no cache`, async () => {
+    const change = (session) => session.setActiveToolsByName([...session.getActiveToolNames(), "grep"]);
+    const compat = { supportsMidConvoSystemMessages: true, supportsMidConvoToolChanges: true };
+    const model = { ...scriptedModel, compat };
+    const extensions = { extensionFactories: [everyCall()] };
+    const prompts = ["go", "/strata", change, "on", "/strata"];
+    const { sent, errors, notices } = await run(extensions, { prompts, model });
+    assert.deepEqual(errors, []);
+    assert.ok(handlesIn(sent.at(-1).messages).length > 0);
+    const isSystem = sent.at(-1).messages.map(({ role }) => role === "system");
+    assert.deepEqual([isSystem.indexOf(true), isSystem.lastIndexOf(true)], [0, isSystem.length - 2]);
+    for (const [, panel] of notices) assert.match(panel, /^prompt and tools +[\d,]+ *$/m);
+  });
+
   test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {
     writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata: { persistEdits: true } }));
     try {

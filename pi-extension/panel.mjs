@@ -10,14 +10,13 @@ import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 export const NO_REQUEST = "pi-strata has seen no request of this session yet.";
 /** The row that a message's tokens count in, by its role. */
 const KINDS = {
-  system: "system prompt",
   user: "user",
   bashExecution: "shell commands",
   compactionSummary: "summaries",
   branchSummary: "summaries",
 };
 const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
-/** Name of the tokens that the provider counts beside the messages: its prompt, the tools and its framing. */
+/** Name of the tokens beside the conversation: system messages, the tools and the provider's framing. */
 const REST = "prompt and tools";
 export const ACTIONS = {
   keepLines: "some lines kept",
@@ -166,7 +165,8 @@ function missText(misses) {
 /** Rows of the messages by kind; their tokens add up to `tokensAfter`. */
 async function contentRows(messages, { scale, tokensAfter }) {
   const rows = [];
-  for (const [kind, parts] of grouped(messages.flatMap(partsOf), ([kind]) => kind)) {
+  const talk = messages.filter(({ role }) => role !== "system");
+  for (const [kind, parts] of grouped(talk.flatMap(partsOf), ([kind]) => kind)) {
     const tokens = await strata.countTokensAsync(parts.map(([, part]) => part));
     rows.push([kind, scale * tokens, parts.length]);
   }

@@ -22,10 +22,12 @@ export function recordOf(manager) {
     list("getEntries").flatMap(({ type, message }) => (type === "message" && message ? [message] : []));
   return {
     messages,
-    /** The list of the next request without system messages; empty if pi does not hand it over. */
+    /** True for pi from 0.87 on, which also hands over system messages. */
+    hasProjection: typeof manager?.buildSessionProjection === "function",
+    /** The list of the next request; empty if pi does not hand it over. */
     context() {
       const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
-      return built?.messages?.filter(({ role }) => role !== "system") ?? [];
+      return built?.messages ?? [];
     },
     /**
      * Window in tokens that a model's server named in its latest refusal. pi takes refused requests out of the list before it

@@ -84,8 +84,12 @@ export class Session {
     return (last && modelRegistry?.find(last.provider, last.model)) ?? model;
   }
 
-  /** Answers with the messages to send instead of these. */
-  async transform({ messages }) {
+  /**
+   * Answers with the messages to send instead of these. Where pi also sends the list with system messages, only that one is
+   * edited: pi merges them into one if a list without them changes, and the provider's cache misses.
+   */
+  async transform({ type, messages }) {
+    if (type === "context" && this.record.hasProjection) return undefined;
     this.#promptedAt = 0;
     const { count } = this.calls;
     const sent = await this.hook(messages, this.ctx.signal);
