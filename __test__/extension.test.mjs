@@ -267,6 +267,15 @@ test("/strata status lists every option in force and where it comes from", async
   assert.match(text, /^Settings: PI_STRATA: there is no setting "economies"/m);
 });
 
+test("the settings files are read as pi reads them: with a byte order mark, and merged key by key", async () => {
+  const overrides = (name, reserveTokens) =>
+    JSON.stringify({ compaction: { modelOverrides: { [name]: { reserveTokens } } } });
+  const files = [`\uFEFF${overrides("anthropic/scripted-1", 60_000)}`, overrides("other/model", 1)];
+  const { told } = await runPi({ files, prompts: ["/strata status"] });
+  assert.equal(told.length, 1);
+  assert.match(told[0], /^maxPromptTokens +136300 +pi's compaction$/m);
+});
+
 test("/strata now cuts before the next request, where the schedule alone would wait", async () => {
   const script = function* () {
     for (let round = 0; round < 2; round += 1) {

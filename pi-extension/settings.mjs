@@ -50,7 +50,8 @@ export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) 
     problems.push(`${name} must be ${allowed}; it sets nothing.`);
     return {};
   };
-  const inFile = (file) => object(file, () => JSON.parse(readFileSync(resolve(cwd, file), "utf8")));
+  const inFile = (file) =>
+    object(file, () => JSON.parse(readFileSync(resolve(cwd, file), "utf8").replace(/^\uFEFF/, "")));
   const global = join(agentFolder(env), "settings.json");
   const files = (isTrusted ? [global, PROJECT_FILE] : [global]).map((file) => [file, inFile(file)]);
   const word = env.PI_STRATA || "on";
@@ -72,8 +73,15 @@ export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) 
     const inForce = value === undefined ? `no ${name}` : `${name} ${shown(value)}, ${from}`;
     problems.push(`${source}: ${text}. In force: ${inForce}.`);
   }
-  const compaction = Object.assign({}, ...files.map(([, settings]) => settings.compaction));
+  const compaction = files.map(([, settings]) => settings.compaction).reduce(merged, {});
   return { values, sources, compaction, problems };
+}
+
+/** Merges two values of a setting of pi's: objects key by key; otherwise the later value holds if there is one. */
+function merged(value, later = value) {
+  if (!record.accepts(value) || !record.accepts(later)) return later;
+  const entries = Object.entries(later).map(([name, inner]) => [name, merged(value[name], inner)]);
+  return { ...value, ...Object.fromEntries(entries) };
 }
 
 /** The problem with a wrong setting, and the nearest right name; undefined for a right one. */
