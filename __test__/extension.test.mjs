@@ -4,10 +4,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
+import { pathProtection } from "../pi-extension/paths.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
@@ -308,6 +310,34 @@ test("results of files that protectPaths names stay whole", async () => {
   const { results } = await runPi({ script, strata });
   const isCut = results.slice(1, 5).map((text) => /lines omitted/.test(text));
   assert.deepEqual(isCut, [false, false, false, true]);
+});
+
+test("protectPaths takes the forms in which people and models write a path", () => {
+  const cwd = join(folder, "project");
+  const inCwd = (path) => join(cwd, path);
+  for (const [pattern, path, isNamed = true] of [
+    ["PLAN.md", "@PLAN.md"],
+    ["PLAN.md", "docs/PLAN.md"],
+    ["./PLAN.md", "docs/PLAN.md", false],
+    [inCwd("PLAN.md"), "PLAN.md"],
+    [inCwd("PLAN.md"), "docs/PLAN.md", false],
+    [inCwd("docs/*.md"), inCwd("docs/a.md")],
+    ["~/notes/*.md", "~/notes/a.md"],
+    ["~/notes/*.md", join(homedir(), "notes/a.md")],
+    ["docs", "docs/a/b.md"],
+    ["docs/", "docs/a.md"],
+    ["docs", "docs.md", false],
+    ["project", "a.md", false],
+    ["../shared/*.md", "../shared/x.md"],
+    [join("docs", "**"), "docs/a.md"],
+  ]) {
+    const isProtected = pathProtection([pattern], cwd);
+    isProtected({
+      role: "assistant",
+      content: [{ type: "toolCall", id: "a", name: "read", arguments: { path } }],
+    });
+    assert.equal(isProtected({ role: "toolResult", toolCallId: "a" }), isNamed, `${pattern}: ${path}`);
+  }
 });
 
 test("in print mode a native file that is missing is told on standard error, once", () => {

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import contract from "../lib/contract.js";
 import { checkHookOptions } from "../lib/hook/options.js";
 import { checkOptions, flag, names, nearest, record, show } from "../lib/options.js";
+import { fromHome } from "./paths.mjs";
 
 const MODEL_NAME = "^[^/]+/.+";
 const modelName = {
@@ -117,5 +118,5 @@ const offFile = (env) => join(agentFolder(env), "pi-strata.json");
 
 /** The folder of pi's global settings. */
 function agentFolder({ PI_CODING_AGENT_DIR: folder }) {
-  return folder ? folder.replace(/^~(?=$|[\\/])/, () => homedir()) : join(homedir(), ".pi", "agent");
+  return folder ? fromHome(folder) : join(homedir(), ".pi", "agent");
 }
