@@ -99,6 +99,15 @@ test("a step that costs less to cross than to stay below is crossed", () => {
   assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
 });
 
+test("a model without a price of cache reads has its price steps, and the panel names them", async () => {
+  const tiers = [{ inputTokensAbove: 272_000, input: 60, output: 270, cacheRead: 0, cacheWrite: 0 }];
+  const model = { ...MODELS.gpt, cost: { input: 30, output: 180, cacheRead: 0, cacheWrite: 0, tiers } };
+  const { maxPromptTokens, cache } = termsOf(model, { enabled: false });
+  assert.deepEqual([maxPromptTokens, cache], [266_560, undefined]);
+  const panel = await (await play(installed({}, { model }), 3, 20)).command("");
+  assert.match(panel, /: \$30 a million tokens of input, the cache's are learned; × 2 above 272,000, so /);
+});
+
 test("requests stay below pi's trigger where that leaves half of the window, else its compaction is declined", () => {
   const modelOverrides = { "p/m": { reserveTokens: 2_000 } };
   for (const [window, compaction, ...expected] of [

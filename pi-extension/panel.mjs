@@ -131,10 +131,13 @@ function inForce(name, session) {
 
 function priceText({ model, terms: { cache, step, hasOddSteps } }) {
   const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
-  if (cache === undefined)
+  if (!(model?.cost?.input > 0))
     return `Prices of ${name}: pi's catalogue names none; they are learned from the bills.`;
+  const caching = cache
+    ? `cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`
+    : "the cache's are learned";
   const parts = [
-    `Prices of ${name}: $${model.cost.input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`,
+    `Prices of ${name}: $${model.cost.input} a million tokens of input, ${caching}`,
     step &&
       `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
     hasOddSteps && "some of its price steps are no prices and are ignored",
