@@ -74,7 +74,7 @@ function newestResults(messages) {
 }
 
 /** The events pi's loop reads, for one message that arrives whole. */
-function streamOf(message) {
+export function streamOf(message) {
   const reason = message.stopReason;
   const hasFailed = reason === "aborted" || reason === "error";
   const end = hasFailed ? { type: "error", reason, error: message } : { type: "done", reason, message };
