@@ -72,7 +72,7 @@ export async function panelText(session) {
   if (messages.length === 0) return [NO_REQUEST, ...problemsOf(session)].join("\n");
   const explained = await session.explain(messages);
   const { tokensBefore, tokensAfter, schedule } = explained;
-  const { misses, dollars } = await ledger(messages, session.options);
+  const { dollars } = await ledger(messages, session.options);
   const { count, tokensSaved } = session.calls;
   const counted = session.record.dollars();
   const window = session.options.contextWindow();
@@ -97,7 +97,7 @@ export async function panelText(session) {
     `This session: ${counted > 0 ? `pi has counted $${counted.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
     dollars.saved >= LEAST_DOLLARS &&
       `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
-    missText(misses),
+    missText(session.misses),
     count > 0 && `Since pi started: ${whole(tokensSaved)} tokens not sent in ${count} calls.`,
     ...problemsOf(session),
   ]
@@ -162,7 +162,7 @@ function missText(misses) {
   if (misses.length === 0) return undefined;
   const byCause = grouped(misses, ({ cause }) => cause);
   const causes = Array.from(byCause, ([cause, list]) => `${list.length} ${CAUSES[cause]}`);
-  return `The provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
+  return `Since pi started the provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
 }
 
 /** Rows of the messages by kind; their tokens add up to `tokensAfter`. */

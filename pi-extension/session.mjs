@@ -30,6 +30,8 @@ export class Session {
   #saidDead = false;
   isPaused = false;
   calls = { count: 0, tokensSaved: 0 };
+  /** The hook's events about cache misses. */
+  misses = [];
   /** Number of compactions by pi that were declined. */
   declined = 0;
 
@@ -105,6 +107,7 @@ export class Session {
   #note(event) {
     const { type, code, tokensBefore, tokensAfter } = event;
     if (type === "transformed" || type === "failed") this.show(statusLine(event));
+    if (type === "cacheMiss") this.misses.push(event);
     if (type === "transformed") {
       this.calls.count += 1;
       this.calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);
