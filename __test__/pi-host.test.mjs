@@ -155,7 +155,9 @@ test("the limit that a refusal named is shown, and holds", async () => {
     await pi.command(""),
     /^The server refused a request and named its limit: 16,384 tokens instead of 200,000\.$/m,
   );
-  assert.match(await pi.command("status"), /^contextWindow +16384 +a refusal$/m);
+  const status = await pi.command("status");
+  assert.match(status, /^contextWindow +16384 +a refusal$/m);
+  assert.match(status, /^reserveTokens +4096 +default$/m);
 });
 
 test("a virtual model has the limits and the prices of the model that answered last", async () => {

@@ -67,10 +67,13 @@ function triggerOf(model, contextWindow, compaction = {}) {
 
 /** Most tokens of a request: the window less what the hook keeps free for the answer, and no more than pi leaves alone. */
 export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens) {
-  const usual = Math.min(contract.hookOptions.reserveTokens.default, MAX_RESERVED_SHARE * contextWindow);
-  const room = contextWindow - (reserveTokens ?? usual);
+  const room = contextWindow - (reserveTokens ?? usualReserve(contextWindow));
   return declines || compactsAbove === undefined ? room : Math.min(room, compactsAbove);
 }
+
+/** Tokens that the hook keeps free in a window by default. */
+export const usualReserve = (contextWindow) =>
+  Math.min(contract.hookOptions.reserveTokens.default, MAX_RESERVED_SHARE * contextWindow);
 
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
 function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {

@@ -3,7 +3,7 @@
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
 import { ledger } from "../lib/tools/ledger.js";
-import { MARGIN } from "./model.mjs";
+import { MARGIN, usualReserve } from "./model.mjs";
 import { table } from "./screen.mjs";
 import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 
@@ -49,6 +49,7 @@ const FROM_PI = {
   contextWindow: ({ terms }) => [terms.contextWindow, terms.windowSource],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
+  reserveTokens: ({ options }) => [usualReserve(options.contextWindow()), "default"],
   warmedAt: ({ times: { warmedAt } }) => [warmedAt.length, "pi's session file"],
   coldAt: ({ times: { coldAt } }) => [coldAt.length, "pi's session file"],
 };
