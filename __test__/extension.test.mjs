@@ -132,7 +132,11 @@ test("with nothing set the model has the tool that reads a marker's handle, and 
   for (const line of [107, 147, 197]) assert.match(textOf(answer), new RegExp(`line ${line} of 0`));
   const plain = await runPi({ strata: { ...everyCall, recall: false } });
   assert.ok(!plain.session.getActiveToolNames().includes("recall"), "unless it is switched off");
-  assert.doesNotMatch(plain.markers, /handle:/);
+  const without = await runPi({ strata: everyCall, tools: ["bash"] });
+  for (const { markers } of [plain, without]) {
+    assert.match(markers, /lines omitted/);
+    assert.doesNotMatch(markers, /handle:/);
+  }
 });
 
 test("each wrong setting is told with the nearest right one and what is in force, and the rest holds", async () => {

@@ -43,6 +43,11 @@ export class Session {
     const { enabled, protectPaths = [], compactionModel, persistEdits, ...settings } = this.settings.values;
     const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     const isProtected = pathProtection(protectPaths, ctx.cwd);
+    // The tool reads by the markers' handles; pi's session file holds every original.
+    const tool = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
+    if (chosen.recall === true) pi.registerTool?.({ ...tool, promptSnippet: RECALL_SNIPPET });
+    // `pi --tools` may leave the tool out.
+    if (pi.getActiveTools?.().includes(tool.name) === false) chosen.recall = false;
     this.options = {
       contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
       cache: () => this.terms.cache,
@@ -61,9 +66,6 @@ export class Session {
     });
     this.take(ctx);
     for (const problem of this.settings.problems) this.tell(`pi-strata: ${problem}`, "warning");
-    // The tool reads by the markers' handles; pi's session file holds every original.
-    const recall = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
-    if (chosen.recall === true) pi.registerTool?.({ ...recall, promptSnippet: RECALL_SNIPPET });
     if (enabled === false) this.pause(true);
   }
 
