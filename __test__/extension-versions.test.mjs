@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { scriptedModel } from "../examples/scripted/model.mjs";
+import { scriptedModel, streamOf } from "../examples/scripted/model.mjs";
 import { countTokens, validate } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
-import { codingAgents } from "./coding-agent/pi.mjs";
+import { codingAgents, piScripts } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
@@ -125,7 +126,100 @@ await forEachPi(async (version) => {
     assert.ok(ours.tokens < 0.6 * plain.tokens, `${ours.tokens} of ${plain.tokens}`);
   });
 
+  test(`pi ${version}: a limit that the server names is learned from the first refusal`, async () => {
+    const limit = 20_000;
+    let refusals = 0;
+    function* script(sent) {
+      for (let n = 0; n < 60; ) {
+        const { context } = sent().at(-1) ?? {};
+        const tokens = JSON.stringify([context?.systemPrompt, context?.tools, context?.messages]).length / 4;
+        if (tokens > limit) {
+          refusals += 1;
+          yield { errorMessage: `prompt is too long: ${Math.ceil(tokens)} tokens > ${limit} maximum` };
+        } else {
+          n += 1;
+          const command = `for i in $(seq 150); do echo row $i of ${n}; done`;
+          yield { calls: [{ name: "bash", arguments: { command } }] };
+        }
+      }
+      yield { text: "done" };
+    }
+    const summarize = (pi) =>
+      pi.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
+        compaction: { summary: "a summary", firstKeptEntryId, tokensBefore },
+      }));
+    // pi before 0.87 tries again after the prompt has ended.
+    const untilDone = async (session) => {
+      const isDone = () => session.messages.at(-1).content[0]?.text === "done";
+      for (let tries = 0; tries < 400 && !isDone(); tries += 1) await sleep(20);
+    };
+    const settings = { compaction: { keepRecentTokens: 3000 } };
+    const { session, notices } = await run(
+      { extensionFactories: [createExtension(), summarize] },
+      { script, settings, prompts: ["go", untilDone, "/strata"] },
+    );
+    const summaries = session.sessionManager.getEntries().filter(({ type }) => type === "compaction");
+    assert.deepEqual([refusals, summaries.length], [1, 1]);
+    assert.match(notices.at(-1)[1], /named its limit: 20,000 tokens instead of 200,000/);
+  });
+
   if (version !== "1.5.2") return;
+  test(`pi ${version} keeps its system messages where they are, so that a change of tools costs no cache`, async () => {
+    const change = (session) => session.setActiveToolsByName([...session.getActiveToolNames(), "grep"]);
+    const compat = { supportsMidConvoSystemMessages: true, supportsMidConvoToolChanges: true };
+    const model = { ...scriptedModel, compat };
+    const extensions = { extensionFactories: [everyCall()] };
+    const prompts = ["go", "/strata", change, "on", "/strata"];
+    const { sent, errors, notices } = await run(extensions, { prompts, model });
+    assert.deepEqual(errors, []);
+    assert.ok(handlesIn(sent.at(-1).messages).length > 0);
+    const isSystem = sent.at(-1).messages.map(({ role }) => role === "system");
+    assert.deepEqual([isSystem.indexOf(true), isSystem.lastIndexOf(true)], [0, isSystem.length - 2]);
+    for (const [, panel] of notices) assert.match(panel, /^prompt and tools +[\d,]+ *$/m);
+  });
+
+  test(`pi ${version} summarises by the compaction model, also if an extension provides it`, async () => {
+    const streamSimple = ({ api, provider, id }) => {
+      const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+      const answer = {
+        role: "assistant",
+        content: [{ type: "text", text: "summary of mine" }],
+        usage: { cost },
+      };
+      return streamOf({ ...answer, api, provider, model: id, stopReason: "stop", timestamp: Date.now() });
+    };
+    const provide = (pi) => {
+      const model = { ...scriptedModel, id: "cheap", api: undefined, baseUrl: undefined };
+      const provider = {
+        baseUrl: "http://localhost:1",
+        apiKey: "none",
+        api: "mine",
+        streamSimple,
+        models: [model],
+      };
+      pi.registerProvider("mine", provider);
+    };
+    const started = process.argv[1];
+    process.argv[1] = fileURLToPath(piScripts[version]);
+    writeFileSync(join(folder, "settings.json"), '{ "strata": { "compactionModel": "mine/cheap" } }');
+    try {
+      const { session, notices } = await run(
+        { extensionFactories: [provide, everyCall()] },
+        {
+          prompts: ["go", (active) => active.compact()],
+          sessionManager: (Manager) => Manager.inMemory(folder),
+          settings: { compaction: { keepRecentTokens: 3000 } },
+        },
+      );
+      assert.deepEqual(notices, []);
+      const { summary } = session.sessionManager.getEntries().find(({ type }) => type === "compaction");
+      assert.match(summary, /summary of mine/);
+    } finally {
+      process.argv[1] = started;
+      rmSync(join(folder, "settings.json"));
+    }
+  });
+
   test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {
     writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata: { persistEdits: true } }));
     try {

@@ -4,10 +4,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
+import { pathProtection } from "../pi-extension/paths.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
 import { CALLS, runSession } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
@@ -130,7 +132,11 @@ test("with nothing set the model has the tool that reads a marker's handle, and 
   for (const line of [107, 147, 197]) assert.match(textOf(answer), new RegExp(`line ${line} of 0`));
   const plain = await runPi({ strata: { ...everyCall, recall: false } });
   assert.ok(!plain.session.getActiveToolNames().includes("recall"), "unless it is switched off");
-  assert.doesNotMatch(plain.markers, /handle:/);
+  const without = await runPi({ strata: everyCall, tools: ["bash"] });
+  for (const { markers } of [plain, without]) {
+    assert.match(markers, /lines omitted/);
+    assert.doesNotMatch(markers, /handle:/);
+  }
 });
 
 test("each wrong setting is told with the nearest right one and what is in force, and the rest holds", async () => {
@@ -267,6 +273,15 @@ test("/strata status lists every option in force and where it comes from", async
   assert.match(text, /^Settings: PI_STRATA: there is no setting "economies"/m);
 });
 
+test("the settings files are read as pi reads them: with a byte order mark, and merged key by key", async () => {
+  const overrides = (name, reserveTokens) =>
+    JSON.stringify({ compaction: { modelOverrides: { [name]: { reserveTokens } } } });
+  const files = [`\uFEFF${overrides("anthropic/scripted-1", 60_000)}`, overrides("other/model", 1)];
+  const { told } = await runPi({ files, prompts: ["/strata status"] });
+  assert.equal(told.length, 1);
+  assert.match(told[0], /^maxPromptTokens +136300 +pi's compaction$/m);
+});
+
 test("/strata now cuts before the next request, where the schedule alone would wait", async () => {
   const script = function* () {
     for (let round = 0; round < 2; round += 1) {
@@ -299,6 +314,34 @@ test("results of files that protectPaths names stay whole", async () => {
   const { results } = await runPi({ script, strata });
   const isCut = results.slice(1, 5).map((text) => /lines omitted/.test(text));
   assert.deepEqual(isCut, [false, false, false, true]);
+});
+
+test("protectPaths takes the forms in which people and models write a path", () => {
+  const cwd = join(folder, "project");
+  const inCwd = (path) => join(cwd, path);
+  for (const [pattern, path, isNamed = true] of [
+    ["PLAN.md", "@PLAN.md"],
+    ["PLAN.md", "docs/PLAN.md"],
+    ["./PLAN.md", "docs/PLAN.md", false],
+    [inCwd("PLAN.md"), "PLAN.md"],
+    [inCwd("PLAN.md"), "docs/PLAN.md", false],
+    [inCwd("docs/*.md"), inCwd("docs/a.md")],
+    ["~/notes/*.md", "~/notes/a.md"],
+    ["~/notes/*.md", join(homedir(), "notes/a.md")],
+    ["docs", "docs/a/b.md"],
+    ["docs/", "docs/a.md"],
+    ["docs", "docs.md", false],
+    ["project", "a.md", false],
+    ["../shared/*.md", "../shared/x.md"],
+    [join("docs", "**"), "docs/a.md"],
+  ]) {
+    const isProtected = pathProtection([pattern], cwd);
+    isProtected({
+      role: "assistant",
+      content: [{ type: "toolCall", id: "a", name: "read", arguments: { path } }],
+    });
+    assert.equal(isProtected({ role: "toolResult", toolCallId: "a" }), isNamed, `${pattern}: ${path}`);
+  }
 });
 
 test("in print mode a native file that is missing is told on standard error, once", () => {

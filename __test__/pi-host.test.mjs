@@ -99,6 +99,15 @@ test("a step that costs less to cross than to stay below is crossed", () => {
   assert.equal(termsOf(model(3)).maxPromptTokens, 31_360);
 });
 
+test("a model without a price of cache reads has its price steps, and the panel names them", async () => {
+  const tiers = [{ inputTokensAbove: 272_000, input: 60, output: 270, cacheRead: 0, cacheWrite: 0 }];
+  const model = { ...MODELS.gpt, cost: { input: 30, output: 180, cacheRead: 0, cacheWrite: 0, tiers } };
+  const { maxPromptTokens, cache } = termsOf(model, { enabled: false });
+  assert.deepEqual([maxPromptTokens, cache], [266_560, undefined]);
+  const panel = await (await play(installed({}, { model }), 3, 20)).command("");
+  assert.match(panel, /: \$30 a million tokens of input, the cache's are learned; × 2 above 272,000, so /);
+});
+
 test("requests stay below pi's trigger where that leaves half of the window, else its compaction is declined", () => {
   const modelOverrides = { "p/m": { reserveTokens: 2_000 } };
   for (const [window, compaction, ...expected] of [
@@ -146,7 +155,19 @@ test("the limit that a refusal named is shown, and holds", async () => {
     await pi.command(""),
     /^The server refused a request and named its limit: 16,384 tokens instead of 200,000\.$/m,
   );
-  assert.match(await pi.command("status"), /^contextWindow +16384 +a refusal$/m);
+  const status = await pi.command("status");
+  assert.match(status, /^contextWindow +16384 +a refusal$/m);
+  assert.match(status, /^reserveTokens +4096 +default$/m);
+});
+
+test("a virtual model has the limits and the prices of the model that answered last", async () => {
+  const pi = await play(installed({}, { model: MODELS.haiku }), 3, 20);
+  pi.model = { provider: "router", id: "auto", api: "pi-virtual", contextWindow: 0, cost: MODELS.local.cost };
+  assert.match(await pi.command("status"), /^contextWindow +1000000 +pi's catalogue$/m);
+  assert.match(
+    await pi.command(""),
+    /^Prices of anthropic\/claude-haiku-5-5: \$0\.1 a million.*stay below 98,000/m,
+  );
 });
 
 test("a handler that finds its context stale after waiting ends quietly", async () => {
@@ -241,11 +262,22 @@ test("from the first call on no request is above a price step that could be avoi
     assert.ok(panel.includes(`\nPrices of ${model.provider}/${model.id}: $`), panel);
     for (const told of [
       /^Without pi-strata this conversation would have cost about \$\d+\.\d{3} more\.$/m,
-      /^The provider's cache missed (once|\d+ times): \d+ (for an edit|unexplained|after a pause)/m,
+      /^Since pi started the provider's cache missed (once|\d+ times): \d+ (for an edit|unexplained|after a pause)/m,
     ])
       assert.match(panel, told);
     assert.doesNotMatch(panel, NOTHING);
   }
+});
+
+test("cache misses and their causes outlive a compaction", async () => {
+  const pi = await play(installed({ contextWindow: 30_000 }), 60, 60);
+  const misses = async () => /cache missed .*/.exec(await pi.command(""))[0];
+  const before = await misses();
+  assert.match(before, /for an edit/);
+  const summary = { role: "compactionSummary", summary: "Much was read.", timestamp: Date.UTC(2026, 10, 1) };
+  pi.entries.splice(0, 100, { type: "message", id: "summary", message: summary });
+  await pi.emit("context", { messages: structuredClone(pi.messages) });
+  assert.equal(await misses(), before);
 });
 
 test("without the catalogue's steps the same session passes one", async () => {

@@ -98,9 +98,10 @@ export async function compactBy(name, { preparation, customInstructions, signal 
   const auth = await modelRegistry.getApiKeyAndHeaders(model);
   if (auth?.ok === false) throw new Error(`no key for ${name}`);
   const { apiKey, headers, env } = auth ?? {};
-  const unset = [undefined, undefined];
+  // The imported copy of pi does not know the providers of extensions; the registry does, in newer versions.
+  const stream = modelRegistry.streamSimple?.bind(modelRegistry);
   const { compact } = await importPi();
-  return compact(preparation, model, apiKey, headers, customInstructions, signal, ...unset, env);
+  return compact(preparation, model, apiKey, headers, customInstructions, signal, undefined, stream, env);
 }
 
 /** Imports pi's own package: the one beside this package if a program embeds pi, else the one that was started. */

@@ -10,11 +10,12 @@ import { Session } from "./session.mjs";
 export { shrink, statusLine };
 
 /**
- * Events of pi, each with the method of the session that answers it unless it is paused. Older versions of pi never send the
- * last two.
+ * Events of pi, each with the method of the session that answers it unless it is paused. Older versions of pi never send
+ * some of them.
  */
 const EVENTS = {
   context: "transform",
+  context_with_system: "transform",
   input: "prompted",
   session_before_compact: "beforeCompact",
   session_before_tree: "beforeTree",

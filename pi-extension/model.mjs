@@ -67,10 +67,13 @@ function triggerOf(model, contextWindow, compaction = {}) {
 
 /** Most tokens of a request: the window less what the hook keeps free for the answer, and no more than pi leaves alone. */
 export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens) {
-  const usual = Math.min(contract.hookOptions.reserveTokens.default, MAX_RESERVED_SHARE * contextWindow);
-  const room = contextWindow - (reserveTokens ?? usual);
+  const room = contextWindow - (reserveTokens ?? usualReserve(contextWindow));
   return declines || compactsAbove === undefined ? room : Math.min(room, compactsAbove);
 }
+
+/** Tokens that the hook keeps free in a window by default. */
+export const usualReserve = (contextWindow) =>
+  Math.min(contract.hookOptions.reserveTokens.default, MAX_RESERVED_SHARE * contextWindow);
 
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
 function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
@@ -78,8 +81,8 @@ function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
     const relative = Number((price / cost.input).toPrecision(6));
     return relative >= least && relative <= most ? relative : undefined;
   };
-  const read = isAmount(cost?.input) ? share(cost.cacheRead, READ_RANGE) : undefined;
-  if (read === undefined) return { steps: [] };
+  if (!isAmount(cost?.input)) return { steps: [] };
+  const read = share(cost.cacheRead, READ_RANGE);
   const isLong = PI_CACHE_RETENTION === "long";
   const named = isLong ? (promptCache?.long ?? LONG_SECONDS[api]) : promptCache?.short;
   const ttlSeconds = isAmount(named) ? named : undefined;
@@ -90,14 +93,18 @@ function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
     .filter((tier) => isAmount(tier?.inputTokensAbove) && isAmount(tier.input))
     .map(({ inputTokensAbove, input, cacheRead }) => ({
       above: inputTokensAbove,
-      factor: isAmount(cacheRead) ? cacheRead / cost.cacheRead : input / cost.input,
+      factor: read && isAmount(cacheRead) ? cacheRead / cost.cacheRead : input / cost.input,
     }))
     .sort((a, b) => a.above - b.above);
-  return { cache: { read, write, ttlSeconds }, steps, hasOddSteps: steps.length < tiers.length };
+  const cache = read && { read, write, ttlSeconds };
+  return { cache, steps, hasOddSteps: steps.length < tiers.length };
 }
 
-/** True if reading the whole context above the step costs more extra than rewriting what one call adds below it. */
-function paysToStayBelow(above, factor, { read, write }) {
+/**
+ * True if reading the whole context above the step costs more extra than rewriting what one call adds below it. Without a
+ * price of cache reads all tokens cost the same.
+ */
+function paysToStayBelow(above, factor, { read, write } = { read: 1, write: 1 }) {
   return (factor - 1) * read * above > (write - read) * TOKENS_PER_CALL;
 }
 

@@ -3,21 +3,20 @@
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
 import { ledger } from "../lib/tools/ledger.js";
-import { MARGIN } from "./model.mjs";
+import { MARGIN, usualReserve } from "./model.mjs";
 import { table } from "./screen.mjs";
 import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 
 export const NO_REQUEST = "pi-strata has seen no request of this session yet.";
 /** The row that a message's tokens count in, by its role. */
 const KINDS = {
-  system: "system prompt",
   user: "user",
   bashExecution: "shell commands",
   compactionSummary: "summaries",
   branchSummary: "summaries",
 };
 const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
-/** Name of the tokens that the provider counts beside the messages: its prompt, the tools and its framing. */
+/** Name of the tokens beside the conversation: system messages, the tools and the provider's framing. */
 const REST = "prompt and tools";
 export const ACTIONS = {
   keepLines: "some lines kept",
@@ -50,6 +49,7 @@ const FROM_PI = {
   contextWindow: ({ terms }) => [terms.contextWindow, terms.windowSource],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
+  reserveTokens: ({ options }) => [usualReserve(options.contextWindow()), "default"],
   warmedAt: ({ times: { warmedAt } }) => [warmedAt.length, "pi's session file"],
   coldAt: ({ times: { coldAt } }) => [coldAt.length, "pi's session file"],
 };
@@ -73,7 +73,7 @@ export async function panelText(session) {
   if (messages.length === 0) return [NO_REQUEST, ...problemsOf(session)].join("\n");
   const explained = await session.explain(messages);
   const { tokensBefore, tokensAfter, schedule } = explained;
-  const { misses, dollars } = await ledger(messages, session.options);
+  const { dollars } = await ledger(messages, session.options);
   const { count, tokensSaved } = session.calls;
   const counted = session.record.dollars();
   const window = session.options.contextWindow();
@@ -98,7 +98,7 @@ export async function panelText(session) {
     `This session: ${counted > 0 ? `pi has counted $${counted.toFixed(3)}` : "–, as pi has counted no dollars"}.`,
     dollars.saved >= LEAST_DOLLARS &&
       `Without pi-strata this conversation would have cost about $${dollars.saved.toFixed(3)} more.`,
-    missText(misses),
+    missText(session.misses),
     count > 0 && `Since pi started: ${whole(tokensSaved)} tokens not sent in ${count} calls.`,
     ...problemsOf(session),
   ]
@@ -130,12 +130,15 @@ function inForce(name, session) {
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
 }
 
-function priceText({ ctx: { model }, terms: { cache, step, hasOddSteps } }) {
+function priceText({ model, terms: { cache, step, hasOddSteps } }) {
   const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
-  if (cache === undefined)
+  if (!(model?.cost?.input > 0))
     return `Prices of ${name}: pi's catalogue names none; they are learned from the bills.`;
+  const caching = cache
+    ? `cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`
+    : "the cache's are learned";
   const parts = [
-    `Prices of ${name}: $${model.cost.input} a million tokens of input, cache reads × ${round(cache.read)}, writes × ${round(cache.write)}`,
+    `Prices of ${name}: $${model.cost.input} a million tokens of input, ${caching}`,
     step &&
       `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
     hasOddSteps && "some of its price steps are no prices and are ignored",
@@ -160,13 +163,14 @@ function missText(misses) {
   if (misses.length === 0) return undefined;
   const byCause = grouped(misses, ({ cause }) => cause);
   const causes = Array.from(byCause, ([cause, list]) => `${list.length} ${CAUSES[cause]}`);
-  return `The provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
+  return `Since pi started the provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
 }
 
 /** Rows of the messages by kind; their tokens add up to `tokensAfter`. */
 async function contentRows(messages, { scale, tokensAfter }) {
   const rows = [];
-  for (const [kind, parts] of grouped(messages.flatMap(partsOf), ([kind]) => kind)) {
+  const talk = messages.filter(({ role }) => role !== "system");
+  for (const [kind, parts] of grouped(talk.flatMap(partsOf), ([kind]) => kind)) {
     const tokens = await strata.countTokensAsync(parts.map(([, part]) => part));
     rows.push([kind, scale * tokens, parts.length]);
   }

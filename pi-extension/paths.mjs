@@ -1,6 +1,7 @@
 // The files that calls name, and the patterns by which the user protects some of them.
 
-import { posix, relative, resolve, sep } from "node:path";
+import { homedir } from "node:os";
+import { isAbsolute, posix, relative, resolve, sep } from "node:path";
 import { callsIn } from "../lib/shapes/text.js";
 
 /** Arguments of calls that name a file. */
@@ -11,12 +12,13 @@ export const PATH_ARGUMENTS = ["path", "file_path", "filePath", "filepath", "fil
  * result, which does not name the file.
  */
 export function pathProtection(patterns, cwd) {
-  const expressions = patterns.map(expressionOf);
+  const tests = patterns.map((pattern) => testOf(pattern, cwd));
   const ids = new Set();
   const isNamed = ({ arguments: given }) => {
-    const paths = PATH_ARGUMENTS.map((name) => given?.[name]).filter((path) => typeof path === "string");
-    const inside = paths.map((path) => relative(cwd, resolve(cwd, path)).split(sep).join("/"));
-    return expressions.some((expression) => inside.some((path) => expression.test(path)));
+    const named = PATH_ARGUMENTS.map((name) => given?.[name]).filter((path) => typeof path === "string");
+    // pi takes a leading @ for a mark of the model's.
+    const paths = named.map((path) => resolve(cwd, fromHome(path.replace(/^@/, ""))));
+    return tests.some((test) => paths.some(test));
   };
   return (message) => {
     for (const call of callsIn(message)) if (isNamed(call)) ids.add(call.id);
@@ -24,10 +26,22 @@ export function pathProtection(patterns, cwd) {
   };
 }
 
-/** `*` within a folder, `**` across folders, `?` for one character; a pattern without a folder fits in every folder. */
-function expressionOf(pattern) {
+/** Replaces a leading `~` by the user's folder. */
+export const fromHome = (path) => path.replace(/^~(?=$|[\\/])/, () => homedir());
+
+/**
+ * A test of absolute paths: `*` within a folder, `**` across folders, `?` for one character. A pattern without a folder fits in
+ * every folder, and one that names a folder fits all that is in it.
+ */
+function testOf(pattern, cwd) {
+  const written = slashed(fromHome(pattern));
   const parts = { "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]" };
   const special = /\*\*\/|\*\*|\*|\?|[\\^$.|+()[\]{}]/g;
-  const body = posix.normalize(pattern).replace(special, (part) => parts[part] ?? `\\${part}`);
-  return new RegExp(`^${pattern.includes("/") ? "" : "(?:.*/)?"}${body}$`);
+  const name = posix.normalize(written).replace(/\/$/, "");
+  const body = name.replace(special, (part) => parts[part] ?? `\\${part}`);
+  const expression = new RegExp(`^${written.includes("/") ? "" : "(?:.*/)?"}${body}(?:/.*)?$`);
+  const from = isAbsolute(name) ? (path) => path : (path) => relative(cwd, path);
+  return (path) => expression.test(slashed(from(path)));
 }
+
+const slashed = (path) => path.split(sep).join("/");

@@ -1,7 +1,8 @@
-// Reads what the list of messages lacks from pi's session file: results on other branches, costs, refreshes of the cache, and
-// cuts that the user asked for.
+// Reads what the list of messages lacks from pi's session file: results on other branches, refusals, costs, refreshes of the
+// cache, and cuts that the user asked for.
 
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
+import { readRefusal } from "../lib/hook/refusals.js";
 
 /** Entries whose `usage` is part of the bill, beside messages. */
 const BILLED = ["usage", "compaction", "branch_summary"];
@@ -21,10 +22,22 @@ export function recordOf(manager) {
     list("getEntries").flatMap(({ type, message }) => (type === "message" && message ? [message] : []));
   return {
     messages,
-    /** The list of the next request without system messages; empty if pi does not hand it over. */
+    /** True for pi from 0.87 on, which also hands over system messages. */
+    hasProjection: typeof manager?.buildSessionProjection === "function",
+    /** The list of the next request; empty if pi does not hand it over. */
     context() {
       const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
-      return built?.messages?.filter(({ role }) => role !== "system") ?? [];
+      return built?.messages ?? [];
+    },
+    /**
+     * Window in tokens that a model's server named in its latest refusal. pi takes refused requests out of the list before it
+     * compacts, so the hook does not see them.
+     */
+    namedLimit(of) {
+      const own = messages().filter(({ provider, model }) => provider === of?.provider && model === of?.id);
+      const errors = own.filter(({ stopReason }) => stopReason === "error");
+      const limits = errors.map(({ errorMessage }) => readRefusal(errorMessage)?.limit);
+      return limits.findLast((limit) => limit !== undefined);
     },
     /** Dollars that pi has counted for this session, as its footer sums them up. */
     dollars() {

@@ -14,6 +14,8 @@ import { current, paysToLetCool } from "./warming.mjs";
 
 /** The key of our part of the status line. */
 const STATUS_KEY = "pi-strata";
+/** Protocol of pi's virtual models, which route each request to another model. */
+const VIRTUAL_API = "pi-virtual";
 /** The tool's line in pi's system prompt. */
 const RECALL_SNIPPET =
   "Read back the original of a tool result that was shortened, by the handle in its marker line";
@@ -21,8 +23,6 @@ const RECALL_SNIPPET =
 export class Session {
   /** The latest request. */
   #last = { messages: [], sent: [] };
-  /** Limits that servers named in refusals, by model. */
-  #learned = new Map();
   /** Time of the prompt that pi has not sent yet, in ms. */
   #promptedAt = 0;
   /** Time of the cut that the next request makes, in ms. */
@@ -30,6 +30,8 @@ export class Session {
   #saidDead = false;
   isPaused = false;
   calls = { count: 0, tokensSaved: 0 };
+  /** The hook's events about cache misses. */
+  misses = [];
   /** Number of compactions by pi that were declined. */
   declined = 0;
 
@@ -41,6 +43,11 @@ export class Session {
     const { enabled, protectPaths = [], compactionModel, persistEdits, ...settings } = this.settings.values;
     const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     const isProtected = pathProtection(protectPaths, ctx.cwd);
+    // The tool reads by the markers' handles; pi's session file holds every original.
+    const tool = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
+    if (chosen.recall === true) pi.registerTool?.({ ...tool, promptSnippet: RECALL_SNIPPET });
+    // `pi --tools` may leave the tool out.
+    if (pi.getActiveTools?.().includes(tool.name) === false) chosen.recall = false;
     this.options = {
       contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
       cache: () => this.terms.cache,
@@ -59,9 +66,6 @@ export class Session {
     });
     this.take(ctx);
     for (const problem of this.settings.problems) this.tell(`pi-strata: ${problem}`, "warning");
-    // The tool reads by the markers' handles; pi's session file holds every original.
-    const recall = strata.createRecallTool(() => [...this.record.messages(), ...this.#last.messages]);
-    if (chosen.recall === true) pi.registerTool?.({ ...recall, promptSnippet: RECALL_SNIPPET });
     if (enabled === false) this.pause(true);
   }
 
@@ -70,12 +74,26 @@ export class Session {
     this.ctx = ctx;
     this.record = recordOf(ctx.sessionManager);
     this.times = this.record.cacheTimes();
-    const limit = this.#learned.get(`${ctx.model?.provider}/${ctx.model?.id}`);
-    this.terms = termsOf(ctx.model, this.settings.compaction, { limit });
+    this.model = this.#physicalModel();
+    const limit = this.record.namedLimit(this.model);
+    this.terms = termsOf(this.model, this.settings.compaction, { limit });
   }
 
-  /** Answers with the messages to send instead of these. */
-  async transform({ messages }) {
+  /** The model in use. A virtual model of pi has no limits and no prices: the model that answered last has. */
+  #physicalModel() {
+    const { model, modelRegistry } = this.ctx;
+    if (model?.api !== VIRTUAL_API) return model;
+    const answers = this.record.messages().filter(({ role }) => role === "assistant");
+    const last = answers.findLast(({ api }) => api !== VIRTUAL_API);
+    return (last && modelRegistry?.find(last.provider, last.model)) ?? model;
+  }
+
+  /**
+   * Answers with the messages to send instead of these. Where pi also sends the list with system messages, only that one is
+   * edited: pi merges them into one if a list without them changes, and the provider's cache misses.
+   */
+  async transform({ type, messages }) {
+    if (type === "context" && this.record.hasProjection) return undefined;
     this.#promptedAt = 0;
     const { count } = this.calls;
     const sent = await this.hook(messages, this.ctx.signal);
@@ -89,9 +107,9 @@ export class Session {
   }
 
   #note(event) {
-    const { type, provider, model, contextWindow, code, tokensBefore, tokensAfter } = event;
-    if (type === "contextWindowLearned") this.#learned.set(`${provider}/${model}`, contextWindow);
+    const { type, code, tokensBefore, tokensAfter } = event;
     if (type === "transformed" || type === "failed") this.show(statusLine(event));
+    if (type === "cacheMiss") this.misses.push(event);
     if (type === "transformed") {
       this.calls.count += 1;
       this.calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);

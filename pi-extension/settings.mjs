@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import contract from "../lib/contract.js";
 import { checkHookOptions } from "../lib/hook/options.js";
 import { checkOptions, flag, names, nearest, record, show } from "../lib/options.js";
+import { fromHome } from "./paths.mjs";
 
 const MODEL_NAME = "^[^/]+/.+";
 const modelName = {
@@ -50,7 +51,8 @@ export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) 
     problems.push(`${name} must be ${allowed}; it sets nothing.`);
     return {};
   };
-  const inFile = (file) => object(file, () => JSON.parse(readFileSync(resolve(cwd, file), "utf8")));
+  const inFile = (file) =>
+    object(file, () => JSON.parse(readFileSync(resolve(cwd, file), "utf8").replace(/^\uFEFF/, "")));
   const global = join(agentFolder(env), "settings.json");
   const files = (isTrusted ? [global, PROJECT_FILE] : [global]).map((file) => [file, inFile(file)]);
   const word = env.PI_STRATA || "on";
@@ -72,8 +74,15 @@ export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) 
     const inForce = value === undefined ? `no ${name}` : `${name} ${shown(value)}, ${from}`;
     problems.push(`${source}: ${text}. In force: ${inForce}.`);
   }
-  const compaction = Object.assign({}, ...files.map(([, settings]) => settings.compaction));
+  const compaction = files.map(([, settings]) => settings.compaction).reduce(merged, {});
   return { values, sources, compaction, problems };
+}
+
+/** Merges two values of a setting of pi's: objects key by key; otherwise the later value holds if there is one. */
+function merged(value, later = value) {
+  if (!record.accepts(value) || !record.accepts(later)) return later;
+  const entries = Object.entries(later).map(([name, inner]) => [name, merged(value[name], inner)]);
+  return { ...value, ...Object.fromEntries(entries) };
 }
 
 /** The problem with a wrong setting, and the nearest right name; undefined for a right one. */
@@ -109,5 +118,5 @@ const offFile = (env) => join(agentFolder(env), "pi-strata.json");
 
 /** The folder of pi's global settings. */
 function agentFolder({ PI_CODING_AGENT_DIR: folder }) {
-  return folder ? folder.replace(/^~(?=$|[\\/])/, () => homedir()) : join(homedir(), ".pi", "agent");
+  return folder ? fromHome(folder) : join(homedir(), ".pi", "agent");
 }

@@ -122,6 +122,10 @@ export class FakePi {
       hasUI: true,
       mode: "tui",
       model: this.model,
+      modelRegistry: {
+        find: (provider, id) =>
+          Object.values(MODELS).find((model) => model.provider === provider && model.id === id),
+      },
       isIdle: () => true,
       sessionManager: {
         getEntries: () => this.entries.slice(),

@@ -21,8 +21,8 @@ function* tenCalls() {
 /**
  * A session over the script, in this folder and with these extensions, after these prompts; what the model was sent,
  * and what the user saw. Without a screen, as in print mode, if `hasUI` is false. Another `script` is handed a function
- * that says what the model was sent so far; another `version` of pi, `model`, or `sessionManager`, a function of that class,
- * can be had; a prompt may be a function that is handed the session.
+ * that says what the model was sent so far; another `version` of pi, `model`, list of `tools`, or `sessionManager`, a function
+ * of that class, can be had; a prompt may be a function that is handed the session.
  */
 export async function runSession(folder, extensions, options = {}) {
   const { prompts = ["go"], hasUI = true, script = tenCalls, version = "0.74.2" } = options;
@@ -42,6 +42,7 @@ export async function runSession(folder, extensions, options = {}) {
     agentDir: folder,
     ...(await credentials(pi, folder)),
     model: options.model ?? scriptedModel,
+    ...(options.tools && { tools: options.tools }),
     sessionManager: options.sessionManager?.(SessionManager) ?? SessionManager.inMemory(folder),
     settingsManager,
     resourceLoader,

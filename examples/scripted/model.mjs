@@ -1,6 +1,6 @@
 // A model without a network: a `streamFn` for pi's Agent that answers from a script and keeps what it was sent. A
-// step of the script is `{ thinking, text, calls: [{ name, arguments }] }`; a script is any iterable of steps, and
-// a generator receives the newest tool results as an array of texts. Usage is reported as a provider with a prefix
+// step of the script is `{ thinking, text, calls: [{ name, arguments }] }`, or `{ errorMessage }` for a request that fails; a
+// script is any iterable of steps, and a generator receives the newest tool results as an array of texts. Usage is reported as a provider with a prefix
 // cache would; how tokens are counted and what time it is are up to the caller.
 
 /** A model as pi describes one; nothing is ever sent to it. */
@@ -39,6 +39,7 @@ export function createScriptedModel(script, { countTokens = roughTokens, now = D
   function answer(messages) {
     const { value } = steps.next(newestResults(messages));
     const step = value ?? { text: "The script has ended." };
+    if (step.errorMessage) return { content: [], stopReason: "error", errorMessage: step.errorMessage };
     const blocks = (step.calls ?? []).map((call) => ({ type: "toolCall", id: `call_${++calls}`, ...call }));
     if (step.text) blocks.unshift({ type: "text", text: step.text });
     if (step.thinking) {
@@ -73,10 +74,10 @@ function newestResults(messages) {
 }
 
 /** The events pi's loop reads, for one message that arrives whole. */
-function streamOf(message) {
+export function streamOf(message) {
   const reason = message.stopReason;
-  const end =
-    reason === "aborted" ? { type: "error", reason, error: message } : { type: "done", reason, message };
+  const hasFailed = reason === "aborted" || reason === "error";
+  const end = hasFailed ? { type: "error", reason, error: message } : { type: "done", reason, message };
   return {
     async *[Symbol.asyncIterator]() {
       yield { type: "start", partial: { ...message, content: [] } };
