@@ -14,7 +14,7 @@ import { temporaryFolder } from "./support/temporary.mjs";
 const ENTRY = fileURLToPath(new URL("../index.js", import.meta.url));
 const folder = temporaryFolder("workers");
 
-const OPTIONS = { schedule: "everyCall", contextWindow: 8_000 };
+const OPTIONS = { schedule: "everyCall", contextWindow: 4_000 };
 const messages = sessionWithTools(40);
 
 const program = join(folder, "program.cjs");
