@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLI, documentOf, fileOf, folder, run } from "./support/cli.mjs";
+import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
@@ -124,19 +124,23 @@ function billed(calls) {
   return messages;
 }
 
-test("a session whose host prunes is taken at its usage, and that is said", () => {
-  const messages = billed(30).map((message, at) =>
+test("a session that was sent without some of its messages is taken with them, and that is said", () => {
+  const whole = billed(30);
+  const messages = whole.map((message, at) =>
     message.usage && at > 30
       ? { ...message, usage: { input: 0, output: 9, cacheRead: 20_000, cacheWrite: 4_000 } }
       : message,
   );
   const file = fileOf("pruned.jsonl", asPiFile(messages));
-  const { calls, oddCalls } = documentOf(["replay", file]);
-  assert.equal(calls.at(-1).tokensBefore, 24_000, "as the file says");
+  const html = join(folder, "pruned.html");
+  const { summary, oddCalls } = documentOf(["replay", "--html", html, file]);
+  const known = documentOf(["replay", fileOf("whole.jsonl", asPiFile(whole))]).summary.tokensSent.before;
+  assert.ok(Math.abs(summary.tokensSent.before / known - 1) < 0.05);
+  assert.equal(dataOf(readFileSync(html, "utf8")).oddCalls, oddCalls.length);
   assert.ok(oddCalls.length > 5 && oddCalls.every(({ reported, counted }) => counted > 1.1 * reported));
   assert.match(
     run(["replay", "--every", "999", file]).stdout.replace(/\s+/g, " "),
-    /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
+    /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; without the hook counts the messages/,
   );
   assert.deepEqual(documentOf(["replay", EXAMPLE]).oddCalls, []);
 });

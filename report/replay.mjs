@@ -64,10 +64,13 @@ export class Replay {
     ];
   }
 
-  /** The parts of the recording that are not shown here. */
-  unplayed(words) {
-    const told = Object.entries(this.#data.unplayed).filter(([, calls]) => calls > 0);
-    return told.map(([which, calls]) => el("p", { class: "help" }, words.unplayed[which](whole(calls))));
+  /** The parts of the recording that are not shown here, and where its usage disagrees. */
+  notes(words) {
+    const { unplayed, oddCalls } = this.#data;
+    const left = Object.entries(unplayed).filter(([, calls]) => calls > 0);
+    const said = left.map(([which, calls]) => words.unplayed[which](whole(calls)));
+    if (oddCalls > 0) said.push(words.oddCalls(whole(oddCalls)));
+    return said.map((text) => el("p", { class: "help" }, text));
   }
 
   /** Our other settings, in dollars. */

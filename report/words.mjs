@@ -28,6 +28,8 @@ const en = {
     "on abandoned branches": (calls) => `Not played: ${some(calls, "call")} on abandoned branches.`,
     "made by sub-agents": (calls) => `Not played: ${some(calls, "call")} made by sub-agents.`,
   },
+  oddCalls: (calls) =>
+    `${some(calls, "report")} below the size of the messages: the host, or this hook, left something out. “Without the hook” counts the messages.`,
   tokensTitle: "Tokens per call",
   tokensHelp:
     "Size of each request without the hook, and as it was sent. Above the limit the hook drops messages; a provider refuses requests over the window. The numbers mark the largest drops. Arrow keys move the cursor.",
@@ -160,6 +162,8 @@ const zh = {
     "on abandoned branches": (calls) => `已放弃分支上的 ${calls} 次调用未回放。`,
     "made by sub-agents": (calls) => `子代理的 ${calls} 次调用未回放。`,
   },
+  oddCalls: (calls) =>
+    `${calls} 次调用的返回用量小于消息本身：宿主或本钩子省略了内容。“不用钩子”按完整消息计算。`,
   tokensTitle: "每次调用的 token",
   tokensHelp:
     "每次请求不用钩子时的大小与实际发送的大小。超过上限就丢弃消息，超出窗口则服务商不接受。数字标出降幅最大的几处。方向键移动光标。",

@@ -15,8 +15,8 @@ const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
 
 /**
- * One `{ tokensBefore, held, isOdd, scale, tokensOf }` per call of a recording. `tokensBefore` are the reported tokens of
- * the call, `held` those of its messages. `isOdd` is true if the messages have more: the host left some out.
+ * One `{ tokensBefore, reported, isOdd, tokensOf }` per call of a recording. `tokensBefore` are the tokens of its messages: those
+ * `reported`, or an estimate. `isOdd` is true if far fewer were reported: the host, or our hook, left some out.
  * `tokensOf(counted)` converts `counted` cl100k tokens of another request at this call. Without usage it only adds
  * `overheadTokens`.
  */
@@ -36,9 +36,10 @@ export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
     if (call.reported !== undefined) last = isOdd(call) ? usual : beside(call);
     const base = last;
     const lineAt = (tokens) => Math.round(Math.max(0, base + scale * tokens));
-    const tokensBefore = call.reported ?? lineAt(call.counted);
+    const { reported } = call;
+    const tokensBefore = reported === undefined || isOdd(call) ? lineAt(call.counted) : reported;
     const tokensOf = (tokens) => (tokens === call.counted ? tokensBefore : lineAt(tokens));
-    return { tokensBefore, held: Math.round(scale * call.counted), isOdd: isOdd(call), scale, tokensOf };
+    return { tokensBefore, reported, isOdd: isOdd(call), tokensOf };
   });
 }
 
