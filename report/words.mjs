@@ -27,6 +27,7 @@ const en = {
   unplayed: {
     "on abandoned branches": (calls) => `Not played: ${some(calls, "call")} on abandoned branches.`,
     "made by sub-agents": (calls) => `Not played: ${some(calls, "call")} made by sub-agents.`,
+    "that used no tokens": (calls) => `Not played: ${some(calls, "call")} that used no tokens.`,
   },
   oddCalls: (calls) =>
     `${some(calls, "report")} below the size of the messages: the host, or this hook, left something out. “Without the hook” counts the messages.`,
@@ -161,6 +162,7 @@ const zh = {
   unplayed: {
     "on abandoned branches": (calls) => `已放弃分支上的 ${calls} 次调用未回放。`,
     "made by sub-agents": (calls) => `子代理的 ${calls} 次调用未回放。`,
+    "that used no tokens": (calls) => `没有用到 token 的 ${calls} 次调用未回放。`,
   },
   oddCalls: (calls) =>
     `${calls} 次调用的返回用量小于消息本身：宿主或本钩子省略了内容。“不用钩子”按完整消息计算。`,
