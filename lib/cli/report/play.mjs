@@ -130,15 +130,22 @@ function cacheOf(kind, { ttlMs, warmedAt }) {
   return (request, timeMs) => {
     for (const time of warmedAt) if (time <= timeMs) warm(entries.at(-1), time);
     entries = entries.filter((entry) => isAlive(entry, timeMs));
-    let [best, length] = [undefined, -1];
-    for (const entry of entries) {
-      const run = commonRun(request, entry.request);
-      if (run > length && (kind === "prefix" || run === entry.request.length)) [best, length] = [entry, run];
-    }
+    const { best, length } = longestRun(request, entries, kind);
     if (best !== undefined) best.timeMs = timeMs;
     entries.push({ request, timeMs });
     return best && request.slice(0, length);
   };
+}
+
+/** The entry with the longest beginning that the request can read, and the length of that. */
+function longestRun(request, entries, kind) {
+  let [best, length] = [undefined, -1];
+  // The newest is mostly the longest. An entry that is no longer than what was found is not compared.
+  for (const entry of entries.toReversed()) {
+    const run = entry.request.length > length ? commonRun(request, entry.request) : -1;
+    if (run > length && (kind === "prefix" || run === entry.request.length)) [best, length] = [entry, run];
+  }
+  return { best, length };
 }
 
 /** Number of messages that both requests begin with. A copy of the same content is the same to a provider. */
