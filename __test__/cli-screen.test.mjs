@@ -48,8 +48,10 @@ test("a replay says first which prices and which cache it goes by", () => {
     opening([]),
     /prices \$3 per million tokens of input, as the session was billed; cache reads × 0\.1, writes × 1\.25 cache whole earlier requests are read \(breakpoint cache\); an entry lives 300 s/,
   );
-  const hourly = readFileSync(EXAMPLE, "utf8").replace(/"cacheWrite":/g, '"cacheWrite1h":1,$&');
-  assert.match(opening([], fileOf("hourly.jsonl", hourly)), /an entry lives 3,600 s/);
+  const hourly = readFileSync(EXAMPLE, "utf8").replace(/"cacheWrite":(\d+)/g, '"cacheWrite1h":$1,$&');
+  const file = fileOf("hourly.jsonl", hourly);
+  assert.match(opening(["--price", "4"], file), /writes × 2 .* an entry lives 3,600 s/);
+  assert.match(opening(["--cache", '{"read":0.2}'], file), /reads × 0\.2, .* an entry lives 3,600 s/);
   assert.match(opening(["--price", "4,20"]), /prices \$4 per million tokens of input, as --price names it/);
   const free = fileOf(
     "free.jsonl",
@@ -62,6 +64,29 @@ test("a replay says first which prices and which cache it goes by", () => {
   const { stdout } = run(["replay", "--every", "99999", free]);
   assert.doesNotMatch(stdout, /\$/, "no dollars without a price");
   assert.match(stdout, /^cost of the input, all calls +[\d,]+ tokens → [\d,]+ tokens/m);
+});
+
+test("each call is priced as its own model was billed, and reads the cache of that model", () => {
+  let [count, sum] = [0, 0];
+  const messages = billed(40).map((message) => {
+    if (!message.usage) return message;
+    const [model, price] = count < 22 ? ["claude-haiku-4-5", 1e-6] : ["claude-opus-4-5", 5e-6];
+    const { cacheRead, cacheWrite } = message.usage;
+    const read = count === 22 ? 0 : cacheRead;
+    const usage = { input: 0, output: 0, cacheRead: read, cacheWrite: cacheWrite + cacheRead - read };
+    const cost = { cacheRead: read * price * 0.1, cacheWrite: usage.cacheWrite * price * 1.25 };
+    count += 1;
+    sum += cost.cacheRead + cost.cacheWrite;
+    return { ...message, model, usage: { ...usage, cost } };
+  });
+  const file = fileOf("two-models.jsonl", asPiFile(messages));
+  const { prices, before } = documentOf(["replay", file]).summary.cost;
+  assert.ok(Math.abs(before / sum - 1) < 0.02, `${before} and ${sum}`);
+  assert.deepEqual(
+    prices.range.input.map((price) => Math.round(price)),
+    [1, 5],
+  );
+  assert.match(run(["replay", file]).stdout, /^prices +\$1 to \$5 per million tokens of input/m);
 });
 
 test("every option of the hook is one of the command line, and those of a file are too", () => {

@@ -4,6 +4,8 @@ import { dollarsChart } from "./charts.mjs";
 import { apart, change, dollars, el, tile, whole } from "./dom.mjs";
 import { nameOf, policyTable } from "./tables.mjs";
 
+/** Digits of a price per million tokens. */
+const PRICE = { minimumFractionDigits: 2, maximumFractionDigits: 4 };
 /** Colours of the settings that the page only compares with. */
 const OTHER_STROKES = ["pink", "yellow", "text"];
 
@@ -44,10 +46,16 @@ export class Replay {
 
   /** The prices and the cache behind the costs. */
   #terms(words) {
-    const { unit, input, read, write, ttlSeconds } = this.#data.prices;
+    const { unit, range, ttlSeconds } = this.#data.prices;
     const cache = words[this.#view.model];
-    if (unit === "tokens") return words.weighed(cache, read, write, ttlSeconds);
-    return words.terms(cache, ...[input, read, write].map(dollars), ttlSeconds);
+    const isWeighed = unit === "tokens";
+    const said = (price) =>
+      isWeighed ? Number(price.toPrecision(3)) : `$${price.toLocaleString("en-US", PRICE)}`;
+    const spread = (prices) => Array.from(new Set(prices.map(said))).join("–");
+    const [input, read, write] = [range.input, range.read, range.write].map(spread);
+    return isWeighed
+      ? words.weighed(cache, read, write, ttlSeconds)
+      : words.terms(cache, input, read, write, ttlSeconds);
   }
 
   /** The figures at a glance, with and without the hook. */

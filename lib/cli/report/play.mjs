@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { countsOf, PER_MILLION } from "../../bill/prices.js";
 import { countTokens } from "../../tools/count.js";
 import { quantile } from "../numbers.mjs";
+import { modelOf } from "./prices.mjs";
 
 /** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
 const MIN_STEP_TOKENS = 200;
@@ -30,7 +31,9 @@ export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
   const scale = quantile(scalesBetween(told), 0.5) ?? 1;
   const beside = ({ counted, reported }) => reported - scale * counted;
   const isOdd = (call) => -beside(call) > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * call.reported);
-  const usual = quantile(told.filter((call) => !isOdd(call)).map(beside), 0.5) ?? overheadTokens;
+  const others = told.filter((call) => !isOdd(call));
+  // Where messages were left out, the largest has most of them.
+  const usual = quantile(others.map(beside), others.length < told.length ? 1 : 0.5) ?? overheadTokens;
   let last = usual;
   return calls.map((call) => {
     if (call.reported !== undefined) last = isOdd(call) ? usual : beside(call);
@@ -66,12 +69,12 @@ function scalesBetween(told) {
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
  * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage of its own requests under
- * the `cache` of the setting, not the recorded one. `calls` are those that are played, by default all. `onCall` gets each call:
- * `{ number, at, stretch, before, request, answer, tokensBefore, tokens }`, its number, its answer's number, the messages before
- * it, those that were sent, and the answer with its usage.
+ * the `cache` of the setting, not the recorded one. `byCall` has the prices of each call, if they are not those of `prices`. `calls`
+ * are those that are played, by default all. `onCall` gets each call: `{ number, at, stretch, before, request, answer, tokensBefore,
+ * tokens }`, its number, its answer's number, the messages before it, those that were sent, and the answer with its usage.
  */
 export async function billOf(recording, policy, setting) {
-  const { contextWindow, prices: by, estimates, cache = "prefix", onCall } = setting;
+  const { contextWindow, prices: by, byCall, estimates, cache = "prefix", onCall } = setting;
   const { calls = recording.calls } = setting;
   const life = { ttlMs: 1000 * by.ttlSeconds, warmedAt: recording.times.warmedAt };
   const caches = { prefix: cacheOf("prefix", life), breakpoint: cacheOf("breakpoint", life) };
@@ -90,14 +93,16 @@ export async function billOf(recording, policy, setting) {
     const { tokensOf, tokensBefore } = estimates[i];
     const tokens = tokensOf(countedIn(request));
     const answer = recording.all[at];
+    const price = byCall?.[i] ?? by;
     for (const [kind, readable] of Object.entries(caches)) {
-      const cached = readable(request, answer.timestamp);
+      const cached = readable(request, modelOf(answer), answer.timestamp);
       const read = cached === undefined ? 0 : Math.min(tokens, tokensOf(countedIn(cached)));
-      const cost = unit * (read * by.read + (tokens - read) * by.write);
+      const cost = unit * (read * price.read + (tokens - read) * price.write);
       bill.dollars[kind] += cost;
       bill.series[kind].push(Number(cost.toPrecision(6)));
       bill.readTokens[kind] += read;
-      if (kind === cache) played[at] = { ...answer, usage: usageOf(answer, tokens, read, by) };
+      if (kind === cache)
+        played[at] = { ...answer, usage: usageOf(answer, { tokens, read, price, unit: by.unit }) };
     }
     bill.calls += 1;
     bill.tokens += tokens;
@@ -108,18 +113,19 @@ export async function billOf(recording, policy, setting) {
   return bill;
 }
 
-/** The usage of the request sent, with its cost. */
-function usageOf({ usage }, tokens, read, { unit, ...by }) {
+/** The usage of the request sent, with its cost where a price is known. It writes for an hour as the recorded one did. */
+function usageOf({ usage }, { tokens, read, price, unit }) {
   const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
-  const costs = [cacheRead * by.read, cacheWrite * by.write].map((cost) => PER_MILLION * cost);
-  const cost = unit === "tokens" ? undefined : { input: 0, cacheRead: costs[0], cacheWrite: costs[1] };
-  return { input: 0, output: usage?.output ?? 0, cacheRead, cacheWrite, cost };
+  const costs = [cacheRead * price.read, cacheWrite * price.write].map((cost) => PER_MILLION * cost);
+  const cost = unit === "dollars" ? { input: 0, cacheRead: costs[0], cacheWrite: costs[1] } : undefined;
+  const cacheWrite1h = usage?.cacheWrite1h > 0 ? cacheWrite : undefined;
+  return { input: 0, output: usage?.output ?? 0, cacheRead, cacheWrite, cacheWrite1h, cost };
 }
 
 /**
- * A cache that returns the longest cached prefix of a request, or undefined. A "prefix" cache serves any beginning of an
- * earlier request, a "breakpoint" cache only whole ones. Reading keeps an entry alive; at the times `warmedAt` the host
- * keeps the newest alive.
+ * A cache that returns the longest prefix of a request that it holds for a model, or undefined. A "prefix" cache serves any
+ * beginning of an earlier request, a "breakpoint" cache only whole ones. Reading keeps an entry alive; at the times `warmedAt`
+ * the host keeps the newest alive.
  */
 function cacheOf(kind, { ttlMs, warmedAt }) {
   let entries = [];
@@ -127,12 +133,13 @@ function cacheOf(kind, { ttlMs, warmedAt }) {
   const warm = (entry, timeMs) => {
     if (timeMs > entry?.timeMs && isAlive(entry, timeMs)) entry.timeMs = timeMs;
   };
-  return (request, timeMs) => {
+  return (request, model, timeMs) => {
     for (const time of warmedAt) if (time <= timeMs) warm(entries.at(-1), time);
     entries = entries.filter((entry) => isAlive(entry, timeMs));
-    const { best, length } = longestRun(request, entries, kind);
+    const own = entries.filter((entry) => entry.model === model);
+    const { best, length } = longestRun(request, own, kind);
     if (best !== undefined) best.timeMs = timeMs;
-    entries.push({ request, timeMs });
+    entries.push({ request, model, timeMs });
     return best && request.slice(0, length);
   };
 }
