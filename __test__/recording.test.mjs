@@ -188,6 +188,20 @@ test("what is not played is counted, compactions are told, and a preserved messa
   assert.equal(branches.unplayed["on abandoned branches"], 1);
   const sides = await of("an abandoned branch and sidechains are left out");
   assert.deepEqual(Object.values(sides.unplayed), [1, 1, 0]);
+  const progress = (uuid, parent, id) =>
+    claude("progress", uuid, parent, undefined, {
+      data: { type: "agent_progress", message: { type: "assistant", message: { id } } },
+    });
+  const reported = await read(
+    ...[
+      asks("u1", null, "go"),
+      progress("p1", "u1", "s1"),
+      progress("p2", "p1", "s1"),
+      progress("p3", "p2", "s2"),
+    ],
+    replies("a1", "p3", "msg_1", text("done")),
+  );
+  assert.deepEqual([reported.calls.length, reported.unplayed["made by sub-agents"]], [1, 2]);
   const compaction = { summary: "S", firstKeptEntryId: "b", tokensBefore: 1 };
   const twice = await read(
     ...[HEADER, a, b, compacts("k", "b", compaction), said("d", "k", "3")],
