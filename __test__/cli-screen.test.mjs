@@ -95,6 +95,13 @@ test("every option of the hook is one of the command line, and those of a file a
   const options = fileOf("options.json", JSON.stringify({ economy: "thrifty", keepRecentToolResults: 2 }));
   assert.equal(summary("--options", options).tokensSent.after, own);
   assert.notEqual(summary().tokensSent.after, own);
+  // Windows' own editors write a byte order mark.
+  const marked = fileOf("marked.json", `\ufeff${JSON.stringify({ economy: "thrifty" })}`);
+  const kept = ["--keep-recent-tool-results", "2", "--exclude-tools"];
+  const [names, list] = ["read,bash", '["read", "bash"]'].map(
+    (tools) => summary("--options", marked, ...kept, tools).tokensSent.after,
+  );
+  assert.ok(names === list && names > own);
   const explained = (...args) => documentOf(["explain", ...args, EXAMPLE]);
   assert.equal(explained("--options", options, "--schedule", "everyCall").schedule.mode, "everyCall");
 });
@@ -112,19 +119,23 @@ test("without a file the newest session is taken, of a folder the newest in it",
   };
   const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
   // Claude Code writes the sessions of its sub-agents beside its own.
-  const side = place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  const moved = place(join(home, "moved"), "pi.jsonl", 1, 3000);
   const env = {
     ...process.env,
     HOME: home,
     USERPROFILE: home,
-    PI_CODING_AGENT_DIR: undefined,
+    PI_CODING_AGENT_DIR: "",
+    PI_CODING_AGENT_SESSION_DIR: undefined,
     CLAUDE_CONFIG_DIR: undefined,
   };
   const sessionOf = (...args) => documentOf(["replay", ...args], "", { env }).session;
   assert.deepEqual(
-    [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(pi, ".."), "--price", "1")],
-    [newest, side, old, old],
+    [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(home, ".pi"), "--price", "1")],
+    [newest, newest, old, old],
   );
+  env.PI_CODING_AGENT_SESSION_DIR = "~/moved";
+  assert.equal(sessionOf(), moved);
   const none = run(["explain", mkdtempSync(join(folder, "empty-"))]);
   assert.deepEqual([none.status, none.stdout], [2, ""]);
   assert.match(none.stderr, /^There is no session \(\*\.jsonl\) in .+; name a file\.\n$/);

@@ -72,6 +72,7 @@ export const checkPlace = (path) => onFile("write", path, checkFile(path));
 
 /** Rejects for anything but a new file, an empty one or an HTML page in a folder that can be written. */
 async function checkFile(path) {
+  if (path === "") throw { code: "ENOENT" };
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw { code: "EISDIR" };
   await access(dirname(path), constants.W_OK);
