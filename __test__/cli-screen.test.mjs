@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLI, documentOf, fileOf, folder, run } from "./support/cli.mjs";
+import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
@@ -48,8 +48,10 @@ test("a replay says first which prices and which cache it goes by", () => {
     opening([]),
     /prices \$3 per million tokens of input, as the session was billed; cache reads × 0\.1, writes × 1\.25 cache whole earlier requests are read \(breakpoint cache\); an entry lives 300 s/,
   );
-  const hourly = readFileSync(EXAMPLE, "utf8").replace(/"cacheWrite":/g, '"cacheWrite1h":1,$&');
-  assert.match(opening([], fileOf("hourly.jsonl", hourly)), /an entry lives 3,600 s/);
+  const hourly = readFileSync(EXAMPLE, "utf8").replace(/"cacheWrite":(\d+)/g, '"cacheWrite1h":$1,$&');
+  const file = fileOf("hourly.jsonl", hourly);
+  assert.match(opening(["--price", "4"], file), /writes × 2 .* an entry lives 3,600 s/);
+  assert.match(opening(["--cache", '{"read":0.2}'], file), /reads × 0\.2, .* an entry lives 3,600 s/);
   assert.match(opening(["--price", "4,20"]), /prices \$4 per million tokens of input, as --price names it/);
   const free = fileOf(
     "free.jsonl",
@@ -64,12 +66,42 @@ test("a replay says first which prices and which cache it goes by", () => {
   assert.match(stdout, /^cost of the input, all calls +[\d,]+ tokens → [\d,]+ tokens/m);
 });
 
+test("each call is priced as its own model was billed, and reads the cache of that model", () => {
+  let [count, sum] = [0, 0];
+  const messages = billed(40).map((message) => {
+    if (!message.usage) return message;
+    const [model, price] = count < 22 ? ["claude-haiku-4-5", 1e-6] : ["claude-opus-4-5", 5e-6];
+    const { cacheRead, cacheWrite } = message.usage;
+    const read = count === 22 ? 0 : cacheRead;
+    const usage = { input: 0, output: 0, cacheRead: read, cacheWrite: cacheWrite + cacheRead - read };
+    const cost = { cacheRead: read * price * 0.1, cacheWrite: usage.cacheWrite * price * 1.25 };
+    count += 1;
+    sum += cost.cacheRead + cost.cacheWrite;
+    return { ...message, model, usage: { ...usage, cost } };
+  });
+  const file = fileOf("two-models.jsonl", asPiFile(messages));
+  const { prices, before } = documentOf(["replay", file]).summary.cost;
+  assert.ok(Math.abs(before / sum - 1) < 0.02, `${before} and ${sum}`);
+  assert.deepEqual(
+    prices.range.input.map((price) => Math.round(price)),
+    [1, 5],
+  );
+  assert.match(run(["replay", file]).stdout, /^prices +\$1 to \$5 per million tokens of input/m);
+});
+
 test("every option of the hook is one of the command line, and those of a file are too", () => {
   const summary = (...args) => documentOf(["replay", ...args, EXAMPLE]).summary;
   const own = summary("--economy", "thrifty", "--keep-recent-tool-results", "2").tokensSent.after;
   const options = fileOf("options.json", JSON.stringify({ economy: "thrifty", keepRecentToolResults: 2 }));
   assert.equal(summary("--options", options).tokensSent.after, own);
   assert.notEqual(summary().tokensSent.after, own);
+  // Windows' own editors write a byte order mark.
+  const marked = fileOf("marked.json", `\ufeff${JSON.stringify({ economy: "thrifty" })}`);
+  const kept = ["--keep-recent-tool-results", "2", "--exclude-tools"];
+  const [names, list] = ["read,bash", '["read", "bash"]'].map(
+    (tools) => summary("--options", marked, ...kept, tools).tokensSent.after,
+  );
+  assert.ok(names === list && names > own);
   const explained = (...args) => documentOf(["explain", ...args, EXAMPLE]);
   assert.equal(explained("--options", options, "--schedule", "everyCall").schedule.mode, "everyCall");
 });
@@ -87,19 +119,23 @@ test("without a file the newest session is taken, of a folder the newest in it",
   };
   const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
   // Claude Code writes the sessions of its sub-agents beside its own.
-  const side = place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  const moved = place(join(home, "moved"), "pi.jsonl", 1, 3000);
   const env = {
     ...process.env,
     HOME: home,
     USERPROFILE: home,
-    PI_CODING_AGENT_DIR: undefined,
+    PI_CODING_AGENT_DIR: "",
+    PI_CODING_AGENT_SESSION_DIR: undefined,
     CLAUDE_CONFIG_DIR: undefined,
   };
   const sessionOf = (...args) => documentOf(["replay", ...args], "", { env }).session;
   assert.deepEqual(
-    [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(pi, ".."), "--price", "1")],
-    [newest, side, old, old],
+    [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(home, ".pi"), "--price", "1")],
+    [newest, newest, old, old],
   );
+  env.PI_CODING_AGENT_SESSION_DIR = "~/moved";
+  assert.equal(sessionOf(), moved);
   const none = run(["explain", mkdtempSync(join(folder, "empty-"))]);
   assert.deepEqual([none.status, none.stdout], [2, ""]);
   assert.match(none.stderr, /^There is no session \(\*\.jsonl\) in .+; name a file\.\n$/);
@@ -124,19 +160,23 @@ function billed(calls) {
   return messages;
 }
 
-test("a session whose host prunes is taken at its usage, and that is said", () => {
-  const messages = billed(30).map((message, at) =>
+test("a session that was sent without some of its messages is taken with them, and that is said", () => {
+  const whole = billed(30);
+  const messages = whole.map((message, at) =>
     message.usage && at > 30
       ? { ...message, usage: { input: 0, output: 9, cacheRead: 20_000, cacheWrite: 4_000 } }
       : message,
   );
   const file = fileOf("pruned.jsonl", asPiFile(messages));
-  const { calls, oddCalls } = documentOf(["replay", file]);
-  assert.equal(calls.at(-1).tokensBefore, 24_000, "as the file says");
+  const html = join(folder, "pruned.html");
+  const { summary, oddCalls } = documentOf(["replay", "--html", html, file]);
+  const known = documentOf(["replay", fileOf("whole.jsonl", asPiFile(whole))]).summary.tokensSent.before;
+  assert.ok(Math.abs(summary.tokensSent.before / known - 1) < 0.05);
+  assert.equal(dataOf(readFileSync(html, "utf8")).oddCalls, oddCalls.length);
   assert.ok(oddCalls.length > 5 && oddCalls.every(({ reported, counted }) => counted > 1.1 * reported));
   assert.match(
     run(["replay", "--every", "999", file]).stdout.replace(/\s+/g, " "),
-    /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; the file's usage is taken/,
+    /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; without the hook counts the messages/,
   );
   assert.deepEqual(documentOf(["replay", EXAMPLE]).oddCalls, []);
 });

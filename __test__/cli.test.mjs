@@ -103,6 +103,22 @@ test("count tells the tokens of each file and of all", () => {
   assert.match(run(["count", ...files]).stdout, new RegExp(`^total +${total} +\\d+$`, "m"));
 });
 
+test("UTF-16 with a byte order mark is read as what it says", () => {
+  const utf16 = (text) => Buffer.from(`\ufeff${text}`, "utf16le");
+  for (const swapped of [false, true]) {
+    const bytes = (text) => (swapped ? utf16(text).swap16() : utf16(text));
+    const file = fileOf("utf16.txt", bytes("你好 world"));
+    assert.equal(documentOf(["count", file]).total, countTokens("\ufeff你好 world"));
+    const session = fileOf("utf16.jsonl", bytes(asPiFile(piSession(3))));
+    assert.equal(documentOf(["replay", session]).calls.length, 4);
+  }
+});
+
+test("a full disk is one clear sentence", { skip: !fs.existsSync("/dev/full") }, () => {
+  const { status, stderr } = run(["--help"], "", { stdio: ["pipe", fs.openSync("/dev/full", "w"), "pipe"] });
+  assert.deepEqual([status, stderr.trimEnd().split("\n").length], [1, 1], stderr);
+});
+
 test("count goes by an open model's file, and says what is wrong with one", () => {
   const { file } = VOCABULARIES.qwen3;
   assert.match(run(["count", "--tokenizer", file], "第12345个 token").stdout, /^- +8 +17$/m);
@@ -307,6 +323,7 @@ const MISTAKES = {
     /^Cannot write .+: that file is no HTML page; name another one\.\n$/,
     asPiFile(piSession(1)),
   ],
+  "a report without a name": [["replay", "--html", "", EXAMPLE], /^Cannot write "": there is no such file/],
   "a report in a folder that is not there": [
     ["replay", "--html", join(folder, "missing", "report.html"), "-"],
     /^Cannot write .+: there is no such file or folder; check the path\.\n$/,

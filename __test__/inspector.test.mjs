@@ -387,6 +387,34 @@ test("misses have causes, and dollars follow the usage", async (t) => {
   assert.ok(Math.abs(calls[1].paid - 1.0008) < 1e-9);
 });
 
+test("a call that no provider would have taken without the hook has no cost without it", async (t) => {
+  const { inspector, hook } = watch(
+    t,
+    { contextWindow: 8000, reserveTokens: 1000 },
+    { prices: { input: 5 } },
+  );
+  const messages = conversation(40);
+  for (let length = 3; length < messages.length; length += 2) {
+    await hook(messages.slice(0, length));
+    inspector.answered({ role: "assistant", content: [], usage: { input: 5000 } });
+  }
+  const { calls } = await stateOf(inspector);
+  const isOver = calls.map(({ tokensBefore, contextWindow }) => tokensBefore > contextWindow);
+  assert.deepEqual(new Set(isOver), new Set([false, true]));
+  assert.deepEqual(
+    isOver,
+    fieldsOf(calls, "without").map((dollars) => dollars === undefined),
+  );
+});
+
+test("a list of another shape has a row that says so", async (t) => {
+  const { inspector, hook } = watch(t, { onEvent() {} });
+  const messages = [{ role: "tool", tool_call_id: "a", content: "x" }];
+  assert.equal(await hook(messages), messages);
+  const { calls } = await stateOf(inspector);
+  assert.match(calls[0].reason, /the list is not pi's/);
+});
+
 test("messages are held by their host alone", async (t) => {
   const { inspector, hook } = watch(t);
   const url = await inspector.open();

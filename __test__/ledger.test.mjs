@@ -211,6 +211,27 @@ test("a live bill of the hook's events is the bill read back", async () => {
   assert.deepEqual(bill.report().moves, liveMoves, "a report closes nothing");
 });
 
+test("tokens written for an hour cost twice the input, unless a bill has another price", () => {
+  const dollarsOf = (usage, prices) =>
+    new Bill({ prices }).enter({ model: "anthropic/claude-x", at: 0, usage: { cacheWrite: 1000, ...usage } })
+      .dollars;
+  for (const [cacheWrite1h, ratio] of [
+    [undefined, 1.25],
+    [Number.NaN, 1.25],
+    [400, 1.55],
+    [1000, 2],
+    [9999, 2],
+  ]) {
+    assert.ok(isClose(dollarsOf({ cacheWrite1h }, { input: 5 }), 5e-3 * ratio, 1e-9));
+    // The write's bill gives the price of input, and so that of what was read.
+    const cost = { cacheWrite: 5e-3 * ratio };
+    const bill = new Bill();
+    const enter = (usage) => bill.enter({ model: "anthropic/claude-x", at: 0, usage }).input;
+    enter({ cacheWrite: 1000, cacheWrite1h, cost });
+    assert.ok(isClose(enter({ cacheRead: 1000 }), 5e-4, 1e-9));
+  }
+});
+
 test("without sizes a bill tells usage and expiry", () => {
   const bill = new Bill({ prices: (model) => (model === "a/priced" ? { input: 2, output: 4 } : undefined) });
   const usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 9000 };

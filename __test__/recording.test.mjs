@@ -187,7 +187,21 @@ test("what is not played is counted, compactions are told, and a preserved messa
   const branches = await read(HEADER, a, said("d", "a", "2", "assistant"), c);
   assert.equal(branches.unplayed["on abandoned branches"], 1);
   const sides = await of("an abandoned branch and sidechains are left out");
-  assert.deepEqual(Object.values(sides.unplayed), [1, 1]);
+  assert.deepEqual(Object.values(sides.unplayed), [1, 1, 0]);
+  const progress = (uuid, parent, id) =>
+    claude("progress", uuid, parent, undefined, {
+      data: { type: "agent_progress", message: { type: "assistant", message: { id } } },
+    });
+  const reported = await read(
+    ...[
+      asks("u1", null, "go"),
+      progress("p1", "u1", "s1"),
+      progress("p2", "p1", "s1"),
+      progress("p3", "p2", "s2"),
+    ],
+    replies("a1", "p3", "msg_1", text("done")),
+  );
+  assert.deepEqual([reported.calls.length, reported.unplayed["made by sub-agents"]], [1, 2]);
   const compaction = { summary: "S", firstKeptEntryId: "b", tokensBefore: 1 };
   const twice = await read(
     ...[HEADER, a, b, compacts("k", "b", compaction), said("d", "k", "3")],
@@ -199,6 +213,26 @@ test("what is not played is counted, compactions are told, and a preserved messa
   const kept = await of("what Claude Code's compaction preserved follows its summary");
   const [head, preserved] = kept.stretches.at(-1).opening;
   assert.ok(kept.all[preserved].content === "kept" && preserved < head);
+});
+
+test("an answer that used no tokens is no call, unless no answer reports any", async () => {
+  const answers = (...all) =>
+    all.map((usage, i) =>
+      entry("message", `${i}`, i === 0 ? "a" : `${i - 1}`, {
+        message: { role: "assistant", content: [], usage },
+      }),
+    );
+  const [none, some] = [
+    { input: 0, output: 0, cost: { total: 0 } },
+    { input: 0, cacheRead: 5 },
+  ];
+  const playedOf = async (...usages) => {
+    const { calls, unplayed, messages } = await read(HEADER, a, ...answers(...usages));
+    assert.equal(messages.length, 1 + usages.length, "it stays in the list");
+    return [fieldsOf(calls, "at"), unplayed["that used no tokens"]];
+  };
+  assert.deepEqual(await playedOf(none, some, none, undefined), [[2, 4], 2]);
+  assert.deepEqual(await playedOf(none, undefined), [[1, 2], 0]);
 });
 
 test("a file's format and times are told as pi has them", async () => {

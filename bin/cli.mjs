@@ -24,11 +24,12 @@ async function main([name = "--help", ...args]) {
   return read.json ? JSON.stringify(document) : text;
 }
 
-// A reader that stops early (`| head`) is no failure.
+// A reader that stops early (`| head`) is no failure; a full disk is.
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit();
+  stream.on("error", ({ code, message }) => {
+    if (code === "EPIPE") process.exit();
+    if (stream === process.stdout) console.error(`Cannot write the output: ${message}.`);
+    process.exit(1);
   });
 }
 

@@ -78,12 +78,14 @@ export function liveTiles({ calls }, number, words) {
   ];
 }
 
-/** Dollars of the calls that have a price; a dash where none has. */
+/** Dollars of the calls that have a price; a dash where none has. Calls over the window without the hook saved none. */
 function paidTile(answered, figure, words) {
-  const priced = answered.filter(({ paid, without }) => Number.isFinite(paid) && Number.isFinite(without));
+  const priced = answered.filter(({ paid }) => Number.isFinite(paid));
   if (priced.length === 0) return figure(words.paid, words.none, words.unpriced);
   const paid = priced.reduce((sum, call) => sum + call.paid, 0);
-  const saved = priced.reduce((sum, call) => sum + call.without - call.paid, 0);
-  const note = saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved));
-  return figure(words.paid, dollars(paid), note);
+  const compared = priced.filter(({ without }) => Number.isFinite(without));
+  const saved = compared.reduce((sum, call) => sum + call.without - call.paid, 0);
+  const notes = [saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved))];
+  if (compared.length < priced.length) notes.push(words.uncompared(whole(priced.length - compared.length)));
+  return figure(words.paid, dollars(paid), ...notes);
 }

@@ -53,7 +53,7 @@ function render() {
     el("header", {}, el("h1", {}, data.title), parts.status, el("nav", {}, ...screen.buttons(words))),
     ...(replay?.hero(words) ?? []),
     parts.tiles,
-    ...(replay?.unplayed(words) ?? []),
+    ...(replay?.notes(words) ?? []),
     section(words.tokensTitle, words.tokensHelp, parts.tokens),
     section(words.editsTitle, words.editsHelp, parts.edits),
     section(words.blocksTitle, help, parts.picker.holder, parts.blocks.holder, parts.text),

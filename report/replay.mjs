@@ -4,6 +4,8 @@ import { dollarsChart } from "./charts.mjs";
 import { apart, change, dollars, el, tile, whole } from "./dom.mjs";
 import { nameOf, policyTable } from "./tables.mjs";
 
+/** Digits of a price per million tokens. */
+const PRICE = { minimumFractionDigits: 2, maximumFractionDigits: 4 };
 /** Colours of the settings that the page only compares with. */
 const OTHER_STROKES = ["pink", "yellow", "text"];
 
@@ -44,10 +46,16 @@ export class Replay {
 
   /** The prices and the cache behind the costs. */
   #terms(words) {
-    const { unit, input, read, write, ttlSeconds } = this.#data.prices;
+    const { unit, range, ttlSeconds } = this.#data.prices;
     const cache = words[this.#view.model];
-    if (unit === "tokens") return words.weighed(cache, read, write, ttlSeconds);
-    return words.terms(cache, ...[input, read, write].map(dollars), ttlSeconds);
+    const isWeighed = unit === "tokens";
+    const said = (price) =>
+      isWeighed ? Number(price.toPrecision(3)) : `$${price.toLocaleString("en-US", PRICE)}`;
+    const spread = (prices) => Array.from(new Set(prices.map(said))).join("–");
+    const [input, read, write] = [range.input, range.read, range.write].map(spread);
+    return isWeighed
+      ? words.weighed(cache, read, write, ttlSeconds)
+      : words.terms(cache, input, read, write, ttlSeconds);
   }
 
   /** The figures at a glance, with and without the hook. */
@@ -64,10 +72,13 @@ export class Replay {
     ];
   }
 
-  /** The parts of the recording that are not shown here. */
-  unplayed(words) {
-    const told = Object.entries(this.#data.unplayed).filter(([, calls]) => calls > 0);
-    return told.map(([which, calls]) => el("p", { class: "help" }, words.unplayed[which](whole(calls))));
+  /** The parts of the recording that are not shown here, and where its usage disagrees. */
+  notes(words) {
+    const { unplayed, oddCalls } = this.#data;
+    const left = Object.entries(unplayed).filter(([, calls]) => calls > 0);
+    const said = left.map(([which, calls]) => words.unplayed[which](whole(calls)));
+    if (oddCalls > 0) said.push(words.oddCalls(whole(oddCalls)));
+    return said.map((text) => el("p", { class: "help" }, text));
   }
 
   /** Our other settings, in dollars. */

@@ -27,7 +27,10 @@ const en = {
   unplayed: {
     "on abandoned branches": (calls) => `Not played: ${some(calls, "call")} on abandoned branches.`,
     "made by sub-agents": (calls) => `Not played: ${some(calls, "call")} made by sub-agents.`,
+    "that used no tokens": (calls) => `Not played: ${some(calls, "call")} that used no tokens.`,
   },
+  oddCalls: (calls) =>
+    `${some(calls, "report")} below the size of the messages: the host, or this hook, left something out. “Without the hook” counts the messages.`,
   tokensTitle: "Tokens per call",
   tokensHelp:
     "Size of each request without the hook, and as it was sent. Above the limit the hook drops messages; a provider refuses requests over the window. The numbers mark the largest drops. Arrow keys move the cursor.",
@@ -107,6 +110,7 @@ const en = {
   paid: "Paid for input",
   savedSoFar: (dollars) => `saved ${dollars} so far`,
   spent: (dollars) => `${dollars} more than without the hook`,
+  uncompared: (calls) => `${some(calls, "call")} left out: over the window without the hook`,
   unreported: "the provider reports nothing",
   unpriced: "no price is known",
   blocksTitle: "What the model sees",
@@ -159,7 +163,10 @@ const zh = {
   unplayed: {
     "on abandoned branches": (calls) => `已放弃分支上的 ${calls} 次调用未回放。`,
     "made by sub-agents": (calls) => `子代理的 ${calls} 次调用未回放。`,
+    "that used no tokens": (calls) => `没有用到 token 的 ${calls} 次调用未回放。`,
   },
+  oddCalls: (calls) =>
+    `${calls} 次调用的返回用量小于消息本身：宿主或本钩子省略了内容。“不用钩子”按完整消息计算。`,
   tokensTitle: "每次调用的 token",
   tokensHelp:
     "每次请求不用钩子时的大小与实际发送的大小。超过上限就丢弃消息，超出窗口则服务商不接受。数字标出降幅最大的几处。方向键移动光标。",
@@ -236,6 +243,7 @@ const zh = {
   paid: "输入已花费",
   savedSoFar: (dollars) => `目前节省 ${dollars}`,
   spent: (dollars) => `比不用钩子多花 ${dollars}`,
+  uncompared: (calls) => `${calls} 次调用不用钩子会超出窗口，未计入`,
   unreported: "服务商没有返回用量",
   unpriced: "价格未知",
   blocksTitle: "模型看到的内容",

@@ -8,6 +8,8 @@ const { amount, checkOptions, positive, show } = require("../options.js");
 const PER_MILLION = 1e-6;
 /** Lifetime of a cache entry paid for an hour. */
 const HOUR_SECONDS = 3600;
+/** Price of a token written to the cache for an hour, relative to input: Anthropic's, and nobody else writes for an hour. */
+const HOUR_WRITE = 2;
 /** Highest believable price of a token in dollars. A bill above it is a mistake. */
 const MAX_PRICE = 1e-3;
 /** Price of an answer's token relative to input: what most providers charge. */
@@ -45,17 +47,23 @@ function checkPrices(owner, given) {
   return prices;
 }
 
-/** Token counts of a usage report and `prompt`, their sum without the answer. Undefined if the report is unusable. */
+/**
+ * Token counts of a usage report; `prompt`, their sum without the answer; and `cacheWrite1h`, those written for an hour. Undefined if
+ * the report is unusable.
+ */
 function countsOf(usage) {
   const count = (value) => (Number.isFinite(value) && value > 0 ? value : 0);
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, count(usage?.[kind])]));
   const prompt = counts.input + counts.cacheRead + counts.cacheWrite;
-  return prompt > 0 && prompt <= MAX_TOKENS ? { ...counts, prompt } : undefined;
+  const cacheWrite1h = Math.min(count(usage?.cacheWrite1h), counts.cacheWrite);
+  return prompt > 0 && prompt <= MAX_TOKENS ? { ...counts, prompt, cacheWrite1h } : undefined;
 }
 
 class Prices {
   #given;
   #billed = new Map();
+  /** Share of the written tokens that a model last wrote for an hour. */
+  #hourly = new Map();
 
   /** `given` is in dollars per million tokens, or a function that returns such prices for a model. */
   constructor(given) {
@@ -65,6 +73,9 @@ class Prices {
   /** Dollars of a token of each kind in a call of `model`. Undefined if neither a bill nor the host has a price. */
   of(model, { cost }, counts) {
     const family = familyOf(model);
+    if (counts.cacheWrite > 0) this.#hourly.set(model, counts.cacheWrite1h / counts.cacheWrite);
+    const hourly = this.#hourly.get(model) ?? 0;
+    family.cacheWrite += hourly * (HOUR_WRITE - family.cacheWrite);
     const own = this.#billed.get(model) ?? {};
     this.#billed.set(model, own);
     for (const kind of KINDS) {
@@ -74,13 +85,13 @@ class Prices {
     const total = billedOf(cost, counts);
     if (Object.keys(own).length === 0 && total !== undefined) own.input = total / sumOf(counts, family);
     const known = KINDS.find((kind) => own[kind] > 0);
-    if (known === undefined) return this.named(model);
+    if (known === undefined) return this.#named(model, hourly);
     const input = own[known] / family[known];
     return Object.fromEntries(KINDS.map((kind) => [kind, own[kind] ?? input * family[kind]]));
   }
 
-  /** The host's prices, dollars of a token; undefined without any. */
-  named(model) {
+  /** The host's prices, dollars of a token, with this share written for an hour; undefined without any. */
+  #named(model, hourly) {
     const given = this.#given(model);
     if (!(given?.input > 0)) return undefined;
     const family = familyOf(model);
@@ -88,7 +99,7 @@ class Prices {
     const prices = {
       input,
       cacheRead: read,
-      cacheWrite: write,
+      cacheWrite: write + hourly * (HOUR_WRITE * input - write),
       output: given.output ?? OUTPUT_SHARE * input,
     };
     return Object.fromEntries(KINDS.map((kind) => [kind, prices[kind] * PER_MILLION]));

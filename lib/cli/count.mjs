@@ -7,6 +7,7 @@ import { loadEncoding } from "../tokens/load.js";
 import models from "../tokens/models.js";
 import { countTokens } from "../tools/count.js";
 import { whole } from "./numbers.mjs";
+import { decoderOf } from "./recording/lines.mjs";
 import { nameOf, printable, reading, textTable, UsageError } from "./terminal.mjs";
 
 export const count = {
@@ -78,10 +79,9 @@ function canBeFile(path) {
 }
 
 async function countFile(file, options) {
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const read = (file === "-" ? buffer(process.stdin) : readFile(file)).then((bytes) => ({
     bytes: bytes.length,
-    content: decoder.decode(bytes),
+    content: decoderOf(bytes, { ignoreBOM: true }).decode(bytes),
   }));
   const { bytes, content } = await reading(nameOf(file), read);
   return { file, bytes, tokens: countTokens(content, options) };

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import contract from "../contract.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
+import { decoderOf } from "./recording/lines.mjs";
 import { printable, reading, UsageError, wrapped } from "./terminal.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
@@ -90,7 +91,10 @@ export async function readArguments(command, args, { options, takesFiles = false
 }
 
 async function optionsIn(file) {
-  const options = await reading(file, readFile(file, "utf8").then(JSON.parse));
+  const options = await reading(
+    file,
+    readFile(file).then((bytes) => JSON.parse(decoderOf(bytes).decode(bytes))),
+  );
   if (rules.record.accepts(options)) return options;
   throw new UsageError(`Cannot read ${printable(file)}: an object of the hook's options was expected.`);
 }
@@ -107,9 +111,10 @@ function parsed(args, options) {
   }
 }
 
-/** The value of a hook option: JSON if it is valid JSON, else the text. Commas separate names. */
+/** The value of a hook option: JSON if it is valid JSON, else the text. Commas separate names, unless they are a JSON array. */
 function hookValue(text, { is }) {
-  if (is === "names") return text.split(",").map((name) => name.trim());
+  const isNames = is === "names" && !text.trim().startsWith("[");
+  if (isNames) return text.split(",").map((name) => name.trim());
   try {
     return JSON.parse(text);
   } catch {

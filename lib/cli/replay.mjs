@@ -32,8 +32,8 @@ export const replay = {
     if (html !== undefined) await reports.checkPlace(html);
     const { path, session, told } = await load(positionals);
     const setting = settingOf(session, hook, asked);
-    const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, held }, i) =>
-      isOdd ? [{ call: i + 1, reported: tokensBefore, counted: held }] : [],
+    const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, reported }, i) =>
+      isOdd ? [{ call: i + 1, reported, counted: tokensBefore }] : [],
     );
     const print = json ? () => {} : console.log;
     print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
@@ -78,7 +78,7 @@ function openingText(path, { format, all, calls }, { prices, cache, contextWindo
 function oddText(count, { call, reported, counted }) {
   return (
     `${some(count, "report")} below the size of the messages (call ${whole(call)}: ${whole(reported)} tokens, the ` +
-    `messages make ${whole(counted)}): the host, or this hook, left something out; the file's usage is taken`
+    `messages make ${whole(counted)}): the host, or this hook, left something out; without the hook counts the messages`
   );
 }
 

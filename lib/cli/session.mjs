@@ -8,16 +8,15 @@ import { readLines } from "./recording/lines.mjs";
 import { nameOf, printable, reading, UsageError } from "./terminal.mjs";
 
 /** Where pi and Claude Code keep their sessions. */
-const HOMES = () => [
-  join(process.env.PI_CODING_AGENT_DIR ?? join(homedir(), ".pi", "agent"), "sessions"),
-  join(process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), ".claude"), "projects"),
-];
-/** Names of session files. */
-const SESSION = /\.jsonl$/;
-/** Names of session files, without those of sub-agents. Claude Code keeps both kinds in one place. */
-const MAIN_SESSION = /^(?!agent-).*\.jsonl$/;
-/** Depth of the search below a folder: pi and Claude Code keep one folder per project, and sub-agents' sessions below it. */
-const MAX_DEPTH = 2;
+function homes({ PI_CODING_AGENT_SESSION_DIR, PI_CODING_AGENT_DIR, CLAUDE_CONFIG_DIR } = process.env) {
+  const pi = PI_CODING_AGENT_SESSION_DIR || join(PI_CODING_AGENT_DIR || "~/.pi/agent", "sessions");
+  const claude = join(CLAUDE_CONFIG_DIR || "~/.claude", "projects");
+  return [pi, claude].map((folder) => folder.replace(/^~(?=$|[\\/])/, () => homedir()));
+}
+/** Names of session files. Claude Code keeps those of its sub-agents and what was typed in the same places. */
+const SESSION = /^(?!agent-|history\.jsonl$).*\.jsonl$/;
+/** Depth of the search below a folder: in `~/.pi` sessions are three folders down. */
+const MAX_DEPTH = 3;
 
 /** The session that a command names, its path for printing, and the fields common to all documents. */
 export async function load([given]) {
@@ -29,27 +28,24 @@ export async function load([given]) {
   return { path, session, told: { session: path, format, problems, unplayed } };
 }
 
-/**
- * The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code that is no
- * sub-agent's.
- */
+/** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
 async function findSession(path) {
   if (path === "-") return path;
   if (path !== undefined && !(await reading(path, stat(path))).isDirectory()) return path;
-  const [folders, names] = path === undefined ? [HOMES(), MAIN_SESSION] : [[path], SESSION];
-  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder, names)))).flat();
+  const folders = path === undefined ? homes() : [path];
+  const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
   const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
   const where = folders.map(printable).join(" or ");
   throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
 }
 
-async function sessionsIn(folder, names, depth = 0) {
+async function sessionsIn(folder, depth = 0) {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = entries.map(async (entry) => {
     const file = join(folder, entry.name);
-    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, names, depth + 1) : [];
-    const { mtimeMs } = names.test(entry.name) ? await stat(file).catch(() => ({})) : {};
+    if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, depth + 1) : [];
+    const { mtimeMs } = SESSION.test(entry.name) ? await stat(file).catch(() => ({})) : {};
     return mtimeMs === undefined ? [] : [{ file, mtimeMs }];
   });
   return (await Promise.all(found)).flat();

@@ -54,8 +54,7 @@ class WatchedHook extends Hook {
   }
 
   failed(error) {
-    const { type, message } = super.failed(error);
-    if (type === "failed") this.log.failed(message, this.contextWindow());
+    this.log.failed(super.failed(error).message, this.contextWindow());
   }
 }
 

@@ -103,7 +103,9 @@ class CallLog {
     if (!isReported(message) || row === undefined || row.reported !== null) return;
     const { prompt, cacheRead, input, saved, miss } = this.#bill.enter(rowOf(row, message, row.madeAt));
     if (prompt === undefined) return;
-    const without = input === undefined || saved === undefined ? undefined : input + saved;
+    // No provider takes a request over the window, so it has no cost.
+    const isPriced = saved !== undefined && row.tokensBefore <= row.contextWindow;
+    const without = isPriced ? input + saved : undefined;
     Object.assign(row, { reported: prompt, cacheRead, paid: input, without, miss: miss?.cause });
     this.#revision += 1;
   }

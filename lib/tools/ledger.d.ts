@@ -15,7 +15,10 @@ import type { CacheMissCause, MessageLike, TransformContextOptions } from "../..
  */
 export function ledger<M extends MessageLike>(messages: M[], options?: LedgerOptions): Promise<Ledger>;
 
-/** Dollars per million tokens. `read` and `write` default to the ratios of the model's family, `output` to 5 × `input`. */
+/**
+ * Dollars per million tokens. `read` and `write` default to the ratios of the model's family, `output` to 5 × `input`. Tokens that
+ * `usage.cacheWrite1h` tells cost 2 × `input`.
+ */
 export interface TokenPrices {
   input: number;
   read?: number;

@@ -1,6 +1,7 @@
 // Transcripts of Claude Code. The lines form a tree by `uuid` and `parentUuid`; one API response is several lines of one message
 // id, and parallel results hang on different ones of them, so the path to the last message is completed with its responses' other
-// lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains) are left out.
+// lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains, or reports of
+// their progress) are left out.
 
 import { joinedText } from "../../hook/snapshot.js";
 import { blocksOf } from "../../shapes/parts.js";
@@ -39,6 +40,11 @@ export const claude = {
       subtype === "compact_boundary"
         ? { boundary: compactMetadata ?? {}, parent: parentUuid ?? logicalParentUuid }
         : {},
+    // A sub-agent's message. The line is a link of the path.
+    progress: ({ data }) =>
+      data?.type === "agent_progress" && data.message?.type === "assistant"
+        ? { subAgentResponse: data.message.message?.id }
+        : {},
     attachment: ({ attachment }) =>
       attachment?.type === "queued_command" ? { message: { content: attachment.prompt } } : {},
     user({ message, parentUuid, isMeta, isCompactSummary }) {
@@ -61,9 +67,10 @@ export const claude = {
     const played = main.some(speaks) ? main : lines;
     const path = pathTo(undefined, played.slice(0, played.findLastIndex(speaks) + 1));
     const selected = completed(path, played);
+    const ofSubAgents = new Set(lines.flatMap(({ subAgentResponse }) => subAgentResponse ?? []));
     return new Recording("Claude Code transcript", stepsOf(played, selected), {
       abandoned: responsesIn(played.filter((line) => !selected.has(line))).size,
-      subAgents: responsesIn(lines).size - responsesIn(played).size,
+      subAgents: responsesIn(lines).size - responsesIn(played).size + ofSubAgents.size,
     });
   },
 };

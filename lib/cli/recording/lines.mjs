@@ -71,11 +71,19 @@ function parse(what, text, line, { objects, problems }) {
   }
 }
 
+/** A decoder for a text that begins with these bytes: of UTF-16 if a byte order mark says so, as in Windows, else of UTF-8. */
+export function decoderOf([first, second] = [], options = {}) {
+  const mark = [first, second].join();
+  const encoding = mark === "255,254" ? "utf-16le" : mark === "254,255" ? "utf-16be" : "utf-8";
+  return new TextDecoder(encoding, options);
+}
+
 /** The lines of a file; broken UTF-8 becomes U+FFFD. */
 async function* linesOf(chunks) {
-  const decoder = new TextDecoder();
+  let decoder;
   let line = "";
   for await (const chunk of chunks) {
+    decoder ??= decoderOf(chunk);
     const [first, ...others] = decoder.decode(chunk, { stream: true }).split("\n");
     line += first;
     for (const next of others) {
@@ -83,5 +91,5 @@ async function* linesOf(chunks) {
       line = next;
     }
   }
-  yield line + decoder.decode();
+  yield line + (decoder?.decode() ?? "");
 }

@@ -3,6 +3,9 @@
 
 import rules from "../../options.js";
 
+/** Answers that nobody billed, in the words of `unplayed`. */
+const UNUSED = "that used no tokens";
+
 export class Recording {
   /** Every recorded call in order, `{ number, at, stretch }`: its number from 1, the number of its answer, its stretch. */
   calls = [];
@@ -12,6 +15,7 @@ export class Recording {
   problems = [];
   /** Every message, in the order of the numbers. */
   all = [];
+  #hasReports;
 
   /**
    * Plays `steps` in order. Each has one of these: a `message`; an edit of the message of step `target`, where
@@ -21,8 +25,9 @@ export class Recording {
    */
   constructor(format, steps, { abandoned = 0, subAgents = 0, times = { warmedAt: [], coldAt: [] } } = {}) {
     this.format = format;
-    this.unplayed = { "on abandoned branches": abandoned, "made by sub-agents": subAgents };
+    this.unplayed = { "on abandoned branches": abandoned, "made by sub-agents": subAgents, [UNUSED]: 0 };
     this.times = times;
+    this.#hasReports = steps.some(({ message }) => hasUsed(message?.usage));
     const known = [];
     let context = [];
     for (const step of steps) {
@@ -48,14 +53,19 @@ export class Recording {
     return this.all.push(message) - 1;
   }
 
-  /** Adds a message to the current stretch. An answer with a message before it is a call. */
+  /**
+   * Adds a message to the current stretch. An answer with a message before it is a call, unless it reports no token where
+   * others do: the provider refused it, or the host wrote it.
+   */
   #say(message) {
     const { stretches, calls } = this;
     const at = this.#add(message);
     const last = stretches.at(-1);
-    if (message.role === "assistant" && last.opening.length + at - last.from > 0)
-      calls.push({ number: calls.length + 1, at, stretch: stretches.length - 1 });
     last.to = at + 1;
+    if (message.role !== "assistant" || last.opening.length + at === last.from) return at;
+    const { usage } = message;
+    if (this.#hasReports && isObject(usage) && !hasUsed(usage)) this.unplayed[UNUSED] += 1;
+    else calls.push({ number: calls.length + 1, at, stretch: stretches.length - 1 });
     return at;
   }
 
@@ -84,6 +94,9 @@ export class Recording {
     return [...opening, ...Array.from({ length: at - from }, (_, i) => from + i)];
   }
 }
+
+/** True if a usage reports any token. */
+const hasUsed = (usage) => ["input", "output", "cacheRead", "cacheWrite"].some((kind) => usage?.[kind] > 0);
 
 /**
  * The entries from a root to `leaf`, an id, by their parents. A root has the parent null. The entry before replaces a

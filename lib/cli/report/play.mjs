@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { countsOf, PER_MILLION } from "../../bill/prices.js";
 import { countTokens } from "../../tools/count.js";
 import { quantile } from "../numbers.mjs";
+import { modelOf } from "./prices.mjs";
 
 /** Smallest number of cl100k tokens between two calls that shows how the provider counts. */
 const MIN_STEP_TOKENS = 200;
@@ -15,8 +16,8 @@ const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
 
 /**
- * One `{ tokensBefore, held, isOdd, scale, tokensOf }` per call of a recording. `tokensBefore` are the reported tokens of
- * the call, `held` those of its messages. `isOdd` is true if the messages have more: the host left some out.
+ * One `{ tokensBefore, reported, isOdd, tokensOf }` per call of a recording. `tokensBefore` are the tokens of its messages: those
+ * `reported`, or an estimate. `isOdd` is true if far fewer were reported: the host, or our hook, left some out.
  * `tokensOf(counted)` converts `counted` cl100k tokens of another request at this call. Without usage it only adds
  * `overheadTokens`.
  */
@@ -30,15 +31,18 @@ export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
   const scale = quantile(scalesBetween(told), 0.5) ?? 1;
   const beside = ({ counted, reported }) => reported - scale * counted;
   const isOdd = (call) => -beside(call) > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * call.reported);
-  const usual = quantile(told.filter((call) => !isOdd(call)).map(beside), 0.5) ?? overheadTokens;
+  const others = told.filter((call) => !isOdd(call));
+  // Where messages were left out, the largest has most of them.
+  const usual = quantile(others.map(beside), others.length < told.length ? 1 : 0.5) ?? overheadTokens;
   let last = usual;
   return calls.map((call) => {
     if (call.reported !== undefined) last = isOdd(call) ? usual : beside(call);
     const base = last;
     const lineAt = (tokens) => Math.round(Math.max(0, base + scale * tokens));
-    const tokensBefore = call.reported ?? lineAt(call.counted);
+    const { reported } = call;
+    const tokensBefore = reported === undefined || isOdd(call) ? lineAt(call.counted) : reported;
     const tokensOf = (tokens) => (tokens === call.counted ? tokensBefore : lineAt(tokens));
-    return { tokensBefore, held: Math.round(scale * call.counted), isOdd: isOdd(call), scale, tokensOf };
+    return { tokensBefore, reported, isOdd: isOdd(call), tokensOf };
   });
 }
 
@@ -65,12 +69,12 @@ function scalesBetween(told) {
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
  * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage of its own requests under
- * the `cache` of the setting, not the recorded one. `calls` are those that are played, by default all. `onCall` gets each call:
- * `{ number, at, stretch, before, request, answer, tokensBefore, tokens }`, its number, its answer's number, the messages before
- * it, those that were sent, and the answer with its usage.
+ * the `cache` of the setting, not the recorded one. `byCall` has the prices of each call, if they are not those of `prices`. `calls`
+ * are those that are played, by default all. `onCall` gets each call: `{ number, at, stretch, before, request, answer, tokensBefore,
+ * tokens }`, its number, its answer's number, the messages before it, those that were sent, and the answer with its usage.
  */
 export async function billOf(recording, policy, setting) {
-  const { contextWindow, prices: by, estimates, cache = "prefix", onCall } = setting;
+  const { contextWindow, prices: by, byCall, estimates, cache = "prefix", onCall } = setting;
   const { calls = recording.calls } = setting;
   const life = { ttlMs: 1000 * by.ttlSeconds, warmedAt: recording.times.warmedAt };
   const caches = { prefix: cacheOf("prefix", life), breakpoint: cacheOf("breakpoint", life) };
@@ -89,14 +93,16 @@ export async function billOf(recording, policy, setting) {
     const { tokensOf, tokensBefore } = estimates[i];
     const tokens = tokensOf(countedIn(request));
     const answer = recording.all[at];
+    const price = byCall?.[i] ?? by;
     for (const [kind, readable] of Object.entries(caches)) {
-      const cached = readable(request, answer.timestamp);
+      const cached = readable(request, modelOf(answer), answer.timestamp);
       const read = cached === undefined ? 0 : Math.min(tokens, tokensOf(countedIn(cached)));
-      const cost = unit * (read * by.read + (tokens - read) * by.write);
+      const cost = unit * (read * price.read + (tokens - read) * price.write);
       bill.dollars[kind] += cost;
       bill.series[kind].push(Number(cost.toPrecision(6)));
       bill.readTokens[kind] += read;
-      if (kind === cache) played[at] = { ...answer, usage: usageOf(answer, tokens, read, by) };
+      if (kind === cache)
+        played[at] = { ...answer, usage: usageOf(answer, { tokens, read, price, unit: by.unit }) };
     }
     bill.calls += 1;
     bill.tokens += tokens;
@@ -107,18 +113,19 @@ export async function billOf(recording, policy, setting) {
   return bill;
 }
 
-/** The usage of the request sent, with its cost. */
-function usageOf({ usage }, tokens, read, { unit, ...by }) {
+/** The usage of the request sent, with its cost where a price is known. It writes for an hour as the recorded one did. */
+function usageOf({ usage }, { tokens, read, price, unit }) {
   const [cacheRead, cacheWrite] = [Math.round(read), Math.round(tokens - read)];
-  const costs = [cacheRead * by.read, cacheWrite * by.write].map((cost) => PER_MILLION * cost);
-  const cost = unit === "tokens" ? undefined : { input: 0, cacheRead: costs[0], cacheWrite: costs[1] };
-  return { input: 0, output: usage?.output ?? 0, cacheRead, cacheWrite, cost };
+  const costs = [cacheRead * price.read, cacheWrite * price.write].map((cost) => PER_MILLION * cost);
+  const cost = unit === "dollars" ? { input: 0, cacheRead: costs[0], cacheWrite: costs[1] } : undefined;
+  const cacheWrite1h = usage?.cacheWrite1h > 0 ? cacheWrite : undefined;
+  return { input: 0, output: usage?.output ?? 0, cacheRead, cacheWrite, cacheWrite1h, cost };
 }
 
 /**
- * A cache that returns the longest cached prefix of a request, or undefined. A "prefix" cache serves any beginning of an
- * earlier request, a "breakpoint" cache only whole ones. Reading keeps an entry alive; at the times `warmedAt` the host
- * keeps the newest alive.
+ * A cache that returns the longest prefix of a request that it holds for a model, or undefined. A "prefix" cache serves any
+ * beginning of an earlier request, a "breakpoint" cache only whole ones. Reading keeps an entry alive; at the times `warmedAt`
+ * the host keeps the newest alive.
  */
 function cacheOf(kind, { ttlMs, warmedAt }) {
   let entries = [];
@@ -126,18 +133,26 @@ function cacheOf(kind, { ttlMs, warmedAt }) {
   const warm = (entry, timeMs) => {
     if (timeMs > entry?.timeMs && isAlive(entry, timeMs)) entry.timeMs = timeMs;
   };
-  return (request, timeMs) => {
+  return (request, model, timeMs) => {
     for (const time of warmedAt) if (time <= timeMs) warm(entries.at(-1), time);
     entries = entries.filter((entry) => isAlive(entry, timeMs));
-    let [best, length] = [undefined, -1];
-    for (const entry of entries) {
-      const run = commonRun(request, entry.request);
-      if (run > length && (kind === "prefix" || run === entry.request.length)) [best, length] = [entry, run];
-    }
+    const own = entries.filter((entry) => entry.model === model);
+    const { best, length } = longestRun(request, own, kind);
     if (best !== undefined) best.timeMs = timeMs;
-    entries.push({ request, timeMs });
+    entries.push({ request, model, timeMs });
     return best && request.slice(0, length);
   };
+}
+
+/** The entry with the longest beginning that the request can read, and the length of that. */
+function longestRun(request, entries, kind) {
+  let [best, length] = [undefined, -1];
+  // The newest is mostly the longest. An entry that is no longer than what was found is not compared.
+  for (const entry of entries.toReversed()) {
+    const run = entry.request.length > length ? commonRun(request, entry.request) : -1;
+    if (run > length && (kind === "prefix" || run === entry.request.length)) [best, length] = [entry, run];
+  }
+  return { best, length };
 }
 
 /** Number of messages that both requests begin with. A copy of the same content is the same to a provider. */

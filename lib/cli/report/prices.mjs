@@ -11,54 +11,70 @@ const WORDS = {
 };
 /** Providers and models whose cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
+/** Prices that differ among calls. */
+const KINDS = ["input", "read", "write"];
 
 /**
- * `{ unit, source, model, ttlSeconds, input, read, write }` for a recording: dollars per million tokens, or tokens of
- * input per token if `unit` is "tokens". `named` are the user's prices, `cache` is the hook's option.
+ * `{ prices, byCall }` for a recording. Each price is in dollars per million tokens, or in tokens of input per token if the `unit` is
+ * "tokens". `byCall` has `{ input, read, write }` of each call. `prices` are `{ unit, source, model, ttlSeconds, input, read, write,
+ * range }`: those of the most frequent model, and the lowest and the highest of all calls. `named` are the user's prices, `cache`
+ * is the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
-  const answers = recording.calls.map(({ at }) => recording.all[at]);
-  const model = mostFrequent(answers.map(modelOf)) ?? "";
+  const answers = recording.calls.length > 0 ? recording.calls.map(({ at }) => recording.all[at]) : [{}];
   const own = new Prices(named);
-  const bills = answers.flatMap(({ usage, ...answer }) => {
-    const counts = modelOf(answer) === model ? countsOf(usage) : undefined;
-    return (counts && own.of(model, usage, counts)) ?? [];
+  const calls = answers.map(({ usage, ...answer }) => {
+    const [model, counts] = [modelOf(answer), countsOf(usage) ?? {}];
+    const cost = named ? undefined : usage?.cost;
+    return { model, counts, price: own.of(model, { cost }, counts) };
   });
-  const family = familyOf(model);
+  const known = calls.filter(({ price }) => price !== undefined);
+  const isPriced = known.length > 0;
+  const unit = isPriced ? PER_MILLION : 1;
+  // A call without a price has the first of its model, else the input of another model. Without any a token of input costs 1.
+  const others = new Prices({ input: (known[0]?.price.input ?? 1) / PER_MILLION });
+  const likely = ({ model, counts }) =>
+    known.find((call) => call.model === model)?.price ?? others.of(model, {}, counts);
+  const byCall = calls.map((call) => {
+    const { input, cacheRead, cacheWrite } = call.price ?? likely(call);
+    const { read = cacheRead / input, write = cacheWrite / input } = cache;
+    return { input: input / unit, read: (read * input) / unit, write: (write * input) / unit };
+  });
+  const model = mostFrequent(calls);
   const isHourly = answers.some(({ usage }) => usage?.cacheWrite1h > 0);
-  const perToken = own.named(model) ?? bills.at(-1);
-  const unit = perToken === undefined ? 1 : PER_MILLION;
-  const { input, cacheRead, cacheWrite } = perToken ?? family;
-  return {
-    unit: perToken === undefined ? "tokens" : "dollars",
-    source: named ? "named" : perToken ? "billed" : "family",
+  const prices = {
+    unit: isPriced ? "dollars" : "tokens",
+    source: named ? "named" : isPriced ? "billed" : "family",
     model,
-    ttlSeconds: cache.ttlSeconds ?? (isHourly ? HOUR_SECONDS : family.ttlSeconds),
-    input: input / unit,
-    read: ((cache.read ?? cacheRead / input) * input) / unit,
-    write: ((cache.write ?? cacheWrite / input) * input) / unit,
+    ttlSeconds: cache.ttlSeconds ?? (isHourly ? HOUR_SECONDS : familyOf(model).ttlSeconds),
+    ...byCall[calls.findLastIndex((call) => call.model === model)],
+    range: Object.fromEntries(KINDS.map((kind) => [kind, rangeOf(byCall.map((price) => price[kind]))])),
   };
+  return { prices, byCall };
 }
+
+const rangeOf = (values) => [Math.min(...values), Math.max(...values)];
 
 /** The kind of cache that serves the model of these prices: "breakpoint" or "prefix". */
 export function cacheKindOf({ format }, { model }) {
   return WITH_BREAKPOINTS.test(model || format) ? "breakpoint" : "prefix";
 }
 
-const modelOf = ({ provider, model }) => [provider, model].filter(Boolean).join("/");
+export const modelOf = ({ provider, model }) => [provider, model].filter(Boolean).join("/");
 
-function mostFrequent(names) {
+function mostFrequent(calls) {
   const counts = new Map();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+  for (const { model } of calls) counts.set(model, (counts.get(model) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0][0];
 }
 
 /** The prices in words, for the first lines of a replay. */
-export function pricesText({ unit, source, input, read, write }) {
+export function pricesText({ unit, source, input, read, write, range }) {
   const ratio = (price) => `× ${Number((price / input).toPrecision(3))}`;
   const cached = `cache reads ${ratio(read)}, writes ${ratio(write)}`;
   if (unit === "tokens") return `${WORDS.family}: tokens are weighed, ${cached}; --price INPUT gives dollars`;
-  return `$${Number(input.toPrecision(4))} per million tokens of input, ${WORDS[source]}; ${cached}`;
+  const inputs = new Set(range.input.map((price) => `$${Number(price.toPrecision(4))}`));
+  return `${[...inputs].join(" to ")} per million tokens of input, ${WORDS[source]}; ${cached}`;
 }
 
 /** A cost as it is printed. */

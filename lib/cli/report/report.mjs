@@ -49,7 +49,7 @@ export function policyName({ contextWindow, cache, schedule, economy = "balanced
  * called after each policy that is measured.
  */
 export async function reportData(session, { none, ours, record }, { title, name, onPolicy, ...setting }) {
-  const { contextWindow, prices, cache } = setting;
+  const { contextWindow, prices, cache, estimates } = setting;
   const policies = [];
   const known = { [NONE]: none, [name]: ours };
   for (const policy of new Set([...Object.keys(POLICIES), name])) {
@@ -58,8 +58,9 @@ export async function reportData(session, { none, ours, record }, { title, name,
     onPolicy?.();
   }
   const { format, all, unplayed } = session;
+  const oddCalls = estimates.filter(({ isOdd }) => isOdd).length;
   const told = { title, format, length: all.length, unplayed, contextWindow, prices, cache, ours: name };
-  return { ...told, policies, ...record };
+  return { ...told, oddCalls, policies, ...record };
 }
 
 /** The finished page. */
@@ -71,6 +72,7 @@ export const checkPlace = (path) => onFile("write", path, checkFile(path));
 
 /** Rejects for anything but a new file, an empty one or an HTML page in a folder that can be written. */
 async function checkFile(path) {
+  if (path === "") throw { code: "ENOENT" };
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw { code: "EISDIR" };
   await access(dirname(path), constants.W_OK);

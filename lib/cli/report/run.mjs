@@ -15,12 +15,15 @@ const { LAYERS } = contract;
 /** The policy that edits nothing. */
 export const unedited = async (messages) => messages;
 
-/** Settings of a run: `{ hook, contextWindow, prices, estimates, cache }`. `hook` holds the hook's options, `price` the user's price. */
+/**
+ * Settings of a run: `{ hook, contextWindow, prices, byCall, estimates, cache }`. `hook` holds the hook's options, `price` the user's
+ * price.
+ */
 export function settingOf(session, hook, price) {
   const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
-  const prices = pricesOf(session, price, hook.cache);
+  const { prices, byCall } = pricesOf(session, price, hook.cache);
   const estimates = estimatesOf(session, hook);
-  return { hook, contextWindow, prices, estimates, cache: cacheKindOf(session, prices) };
+  return { hook, contextWindow, prices, byCall, estimates, cache: cacheKindOf(session, prices) };
 }
 
 /**
@@ -30,7 +33,8 @@ export function settingOf(session, hook, price) {
  */
 export async function runOf(session, { onCall, ...setting }) {
   const { hook: options, contextWindow, prices } = setting;
-  const hook = new Hook("replay", { cache: cacheOf(prices), ...session.times, ...options, contextWindow });
+  const cache = options.cache === "auto" ? "auto" : cacheOf(prices);
+  const hook = new Hook("replay", { ...session.times, ...options, cache, contextWindow });
   const log = new CallLog({ ttlSeconds: prices.ttlSeconds, warmedAt: session.times.warmedAt });
   let [outcome, times] = [];
   const policy = async (messages) => {

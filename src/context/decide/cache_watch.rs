@@ -11,6 +11,8 @@ use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily};
 const MS_PER_SECOND: f64 = 1000.0;
 /// Lifetime of entries written for an hour.
 const HOUR_SECONDS: f64 = 3600.0;
+/// Price of writing them: Anthropic's, and nobody else writes for an hour.
+const HOUR_WRITE: f64 = 2.0;
 /// A call that read at least this share of the last prompt found its prefix alive.
 const READ_SHARE: f64 = 0.5;
 /// Shortest gap, in seconds, after which a miss shows expiry. Earlier ones have other causes (another machine, a full cache).
@@ -172,9 +174,11 @@ impl ModelCache {
         let relative = |price: f64, (least, most): (f64, f64)| {
             Some(price / input).filter(|share| (least..=most).contains(share))
         };
+        let hourly = self.writes_for_an_hour.then_some(HOUR_WRITE);
+        let documented = hourly.or(family.map(|family| family.write));
         Prices {
             read: relative(read, READ_RANGE).or(family.map(|family| family.read)).unwrap_or(CACHE_READ),
-            write: relative(write, WRITE_RANGE).or(family.map(|family| family.write)).unwrap_or(1.0),
+            write: relative(write, WRITE_RANGE).or(documented).unwrap_or(1.0),
         }
     }
 }

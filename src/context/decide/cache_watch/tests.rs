@@ -166,6 +166,9 @@ fn bills_teach_more_than_a_family_and_absurd_ones_nothing() {
     is("claude-next", &[Usage::default()], 0.1, 1.25);
     is("gpt-99", &[Usage::default()], 0.1, 1.0);
     is("own-model", &[Usage::default()], 0.1, 1.0);
+    let hour = Usage { cache_write_1h: Some(9000.0), ..usage(0.0, 9000.0) };
+    is("claude-next", &[hour], 0.1, 2.0);
+    is("claude-next", &[hour, billed(0.1, 1.25)], 0.1, 1.25);
     is("claude-next", &[billed(0.025, 1.25), billed(0.025, 2.0)], 0.025, 1.625);
     for odd in [billed(0.0, 0.0), billed(40.0, 90.0), billed(f64::NAN, -1.0), billed(f64::INFINITY, 1e300)] {
         is("claude-next", &[odd], 0.1, 1.25);
