@@ -40,6 +40,7 @@ const WITH_OUTPUT = {
 
 /** Words that name a limit, by it, beside numbers that are no tokens of the prompt. */
 const LIMIT_ONLY = [
+  (l) => `max_length is too high. Input text should contain less than ${l} tokens`,
   (l) => `400 max tokens of ${l} exceeded`,
   (l) => `AiError: 8007: Ai: Exceeded maximum input tokens. Max input tokens: ${l}`,
   (l) => `{"error_code":336103,"error_msg":"the max input length is ${l}"}`,
@@ -51,6 +52,9 @@ const LIMIT_ONLY = [
 
 /** Words without a number. */
 const NUMBERLESS = [
+  "AssertionError: Job requires 290 pages (only 256 available) and cannot be enqueued. Total cache allocated is 65536 tokens",
+  "token too long",
+  "Too many total text bytes: 1234567 > 400000",
   "Your input exceeds the context window of this model. Please adjust your input and try again.",
   '{"error":{"code":"context_length_exceeded","message":"x"}}',
   "400 Please reduce the length of the messages or completion.",

@@ -2,6 +2,9 @@
 
 /** Words of endpoints, by the tokens of the prompt and the limit. */
 export const REFUSALS = {
+  Writer: (n, l) =>
+    `{"errors":[{"description":"Input exceeds token limit of ${l} (got ${n})","key":"fail.badrequest"}]}`,
+  Chrome: (n, l) => `QuotaExceededError: The input is too large. Requested ${n} tokens, context window ${l}`,
   Anthropic: (n, l) => `400 prompt is too long: ${n} tokens > ${l} maximum`,
   OpenAI: (n, l) =>
     `400 This model's maximum context length is ${l} tokens. However, your messages resulted in ${n} tokens. Please reduce the length of the messages.`,
