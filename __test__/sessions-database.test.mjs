@@ -77,6 +77,23 @@ describe(`a handle of ${KIND}`, () => {
     assert.deepEqual(rowsOf(database, "SELECT n FROM own"), []);
   });
 
+  test("keeps what is added after the host rolls back, whatever summary comes late", async () => {
+    let answer;
+    const summarize = () => new Promise((resolve) => (answer = resolve));
+    const { database, manager, events } = managerOf(newFile(), { summarize, maxCompressedMessages: 2 });
+    for (const message of numbered(2)) manager.addMessage("s", message);
+    database.exec("BEGIN");
+    for (const message of numbered(5, 100)) manager.addMessage("s", message);
+    const compressing = manager.compressContext("s");
+    while (answer === undefined) await pause(1);
+    database.exec("ROLLBACK");
+    for (const message of numbered(7, 2)) manager.addMessage("s", message);
+    answer("of what never was");
+    assert.equal((await compressing).by, "none");
+    assert.deepEqual(contents(manager, "s"), fieldsOf(numbered(9), "content"));
+    assert.deepEqual(events, []);
+  });
+
   test("loses no acknowledged message when the process is killed", async () => {
     const file = newFile();
     open(file).exec("PRAGMA journal_mode = WAL");

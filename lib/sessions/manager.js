@@ -9,7 +9,7 @@ const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
 const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
-const { checkMessage, keyOf, newId } = require("./message.js");
+const { checkMessage, keyOf } = require("./message.js");
 const { PostgresPool } = require("./postgres.js");
 const { MemoryStore, promptChange, sessionOf } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
@@ -247,10 +247,7 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
-  const { revision } = known.state;
-  // Messages deleted since then must not come back in the summary.
-  const replace = (session) =>
-    session.state.revision === revision ? compress(session, options, letGo, text) : undefined;
+  const replace = (session) => compress(session, options, letGo, text);
   const compressed = await store.change(key, undefined, replace);
   if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
@@ -262,7 +259,7 @@ function serviceOf(method, given) {
   throw new TypeError(`${method}: aiService must be ${service.allowed}`);
 }
 
-const newState = (id) => ({ id, revision: newId() });
+const newState = (id) => ({ id });
 
 function promptOf(systemPrompt) {
   if (typeof systemPrompt !== "string")
