@@ -162,6 +162,23 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     assert.equal((await memory.afterReply(first.messages)).rolledOver, false);
   });
 
+  test("thinking that a model binds to the old prefix is left behind, that of others stays", async () => {
+    const thinker = (model) => made.answer([made.thinking(), made.call("a"), made.text("x")], { model });
+    for (const [model, types] of [
+      ["claude-opus-5-5", "toolCall text"],
+      ["gpt-5", "thinking toolCall text"],
+    ]) {
+      const { memory } = memoryOf({ contextWindow: 400 });
+      const { messages, rolledOver } = await memory.afterReply([
+        ...rounds(10),
+        thinker(model),
+        made.result("a"),
+      ]);
+      assert.deepEqual([rolledOver, messages.length], [true, 3]);
+      assert.equal(fieldsOf(messages[1].content, "type").join(" "), types);
+    }
+  });
+
   test("another process takes it up from the transcript alone", async () => {
     const { memory } = memoryOf({ contextWindow: 400, summarize });
     const { messages, history } = await memory.afterReply(rounds(10));

@@ -303,7 +303,7 @@ export interface RollingMemoryOptions {
   postCheckRatio?: number;
   /** Share of the window over which the memory itself is reported and cut. Default 0.8. */
   overflowRatio?: number;
-  /** Newest messages kept in a new conversation, with the calls of their results. Default 2. */
+  /** Newest messages kept in a new conversation, with the calls of their results, without Claude's thinking. Default 2. */
   keepMessages?: number;
   /** Most remembered pairs, at least one. The oldest go first. Default 15. */
   maxPairs?: number;

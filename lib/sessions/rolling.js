@@ -9,7 +9,7 @@ const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
-const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
+const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
 const { plainText } = require("../shapes/text.js");
 
@@ -195,7 +195,7 @@ class RollingMemory {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(isOverflow && { isOverflow }),
     });
-    const kept = tail.map(withoutReport);
+    const kept = tail.map(withoutPast);
     if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
     return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }
