@@ -73,7 +73,7 @@ export class SqliteProvider implements Provider {
 /**
  * The same in Postgres, by the host's pool of the package pg. While the server is away, a call is repeated for ten seconds.
  * Failures reject with a `code`, besides those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
- * column cannot hold), and _UNCERTAIN: the connection broke while the server committed.
+ * column cannot hold), and _UNCERTAIN: the commit had no answer.
  * @throws TypeError for options that are not allowed
  * @example const provider = new PostgresProvider({ pool: new pg.Pool() });
  */

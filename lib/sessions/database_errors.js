@@ -17,7 +17,7 @@ const SENTENCES = {
   READ_ONLY: "it takes no writes; open it for writing, or connect to the primary",
   TIMEOUT: "it took too long; nothing of this change was stored",
   UNAVAILABLE: "the server cannot be reached; nothing of this change was stored",
-  UNCERTAIN: "the connection broke during the commit; whether the change was stored is not known",
+  UNCERTAIN: "the commit had no answer; whether the change was stored is not known",
   VALUE: "it cannot hold this value; nothing of this change was stored",
   VERSION: "its tables are of another version; update pi-strata",
 };
