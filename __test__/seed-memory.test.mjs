@@ -270,6 +270,24 @@ describe("a failing, hanging, empty or garbage summariser falls back", () => {
     assert.deepEqual(events, []);
   });
 
+  test("an abort and a reset end the wait for an earlier answer's summary", { timeout: 5000 }, async () => {
+    const signals = [];
+    const summarize = (_, { signal }) => new Promise(() => signals.push(signal));
+    const { memory, events } = memoryOf({
+      contextWindow: 400,
+      summarize,
+      timeoutMs: Number.MAX_SAFE_INTEGER,
+    });
+    const answered = memory.afterReply(rounds(10));
+    const asked = await memory.beforePrompt(rounds(10), "And now?", AbortSignal.timeout(20));
+    assert.deepEqual([asked.messages.length, asked.rolledOver], [21, false]);
+    const next = memory.beforePrompt([], "A new one?");
+    memory.reset();
+    assert.ok(signals[0].aborted);
+    assert.equal((await answered).rolledOver, false);
+    assert.deepEqual([(await next).messages.length, memory.history, events], [1, [], []]);
+  });
+
   test("applySummarization; context_overflow when the memory itself passes 80 %: it advises a clean window", async () => {
     const pair = { q: "q ".repeat(100), a: "word ".repeat(180) };
     const { memory, events } = memoryOf({ contextWindow: 2000 });
