@@ -145,12 +145,15 @@ describe(`a handle of ${KIND}`, () => {
     const file = newFile();
     const [one, two] = [managerOf(file).manager, managerOf(file).manager];
     for (const message of numbered(30)) one.addMessage("s", message);
+    let asked = 0;
     const slow = async () => {
+      asked += 1;
       await pause(20);
       return "short";
     };
     const results = await Promise.all([one.compressContext("s", slow), two.compressContext("s", slow)]);
     assert.deepEqual(results.map(({ by }) => by).sort(), ["ai", "none"]);
+    assert.equal(asked, 1, "both would pay for one summary");
     for (const manager of [one, two]) assert.equal(manager.getMessages("s").length, 21);
   });
 

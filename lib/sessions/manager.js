@@ -242,12 +242,21 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const before = known?.messages.length ?? 0;
   const none = { before, after: before, by: "none" };
   if (letGo.length === 0) return none;
+  // Processes that share a session must not pay for the same summary. After a crash this ends by itself.
+  const reserve = ({ state }) => {
+    if (state.summarizedUntil > Date.now()) return { result: false };
+    return { state: { ...state, summarizedUntil: Date.now() + options.summarizeTimeoutMs }, result: true };
+  };
+  if (summarize !== undefined && !(await store.change(key, undefined, reserve))) return none;
   const messages = letGo.map(({ message }) => message);
   const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
-  const replace = (session) => compress(session, options, letGo, text);
+  const replace = (session) => {
+    const { summarizedUntil: _, ...state } = session.state;
+    return compress({ ...session, state }, options, letGo, text) ?? { state };
+  };
   const compressed = await store.change(key, undefined, replace);
   if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
