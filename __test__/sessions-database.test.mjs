@@ -213,6 +213,11 @@ describe(`a handle of ${KIND}`, () => {
     for (const message of numbered(60)) manager.addMessage("s", { ...message, id: message.content });
     change(database, "UPDATE strata_messages SET body = '{\"role\":\"user\"}' WHERE id = 'message 3'");
     assert.deepEqual(manager.deleteMessages("s", ["message 4"]), ["message 4"], "a note of another shape");
+    const long = "x".repeat(300);
+    manager.addMessage(long, user("a"));
+    change(database, "UPDATE strata_messages SET body = '{' WHERE session_id LIKE 'sha256:%'");
+    assert.deepEqual(contents(manager, long), []);
+    assert.equal(events.at(-1).sessionId, long, "the host's own id");
   });
 
   test("that is closed during a background summary is one event", async () => {

@@ -5,7 +5,7 @@ const { show } = require("../options.js");
 
 const SENTENCES = {
   AUTH: "the server refused the user or the password",
-  BUSY: "others have locked it; nothing of this change was stored, try again",
+  BUSY: "others have locked it, or a query on this handle still runs; nothing of this change was stored, try again",
   CANNOT_OPEN: "it cannot be opened; check that it exists and who may open it",
   CLOSED: "it is closed; open it again",
   CORRUPT: "it is damaged, or no database; restore it from a backup",

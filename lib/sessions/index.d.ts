@@ -200,7 +200,7 @@ export class ContextManager {
   getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
   /**
    * Compresses now, or joins a running compression. Without a service, the option `summarize` or the rules write the summary.
-   * `by` is "none" if there is nothing to replace or another process was faster.
+   * `by` is "none" if there is nothing to replace, or if another process does so or was faster.
    */
   compressContext(
     sessionId: string,

@@ -206,10 +206,10 @@ function createSharedContextManager(given) {
 
 /** Returns a function that reports each unreadable row once. */
 function lostRows(reporter) {
-  return ({ key, id, error }) => {
-    if (!reporter.isFirst(JSON.stringify([key, id]))) return;
+  return ({ sessionId, id, error }) => {
+    if (!reporter.isFirst(JSON.stringify([sessionId, id]))) return;
     const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
-    const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
+    const details = { sessionId, ...(id !== undefined && { messageId: id }) };
     reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
   };
 }
