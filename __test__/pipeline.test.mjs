@@ -99,6 +99,7 @@ for (const [name, make] of Object.entries(engines)) {
         ["text", "'2026-01-02T03:04:05+08:00'", /^20\d\d-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/],
         ["bigint", "1767323045", /^\d{10}$/],
         ["bigint", "1767323045678", /^\d{13}$/],
+        ["timestamp DEFAULT '2026-01-02'", "'2026-01-01'", /^(Fri Jan 0|20\d\d-\d\d-\d\d)/],
         ["text", "NULL", /^20\d\d-\d\d-\d\dT/],
         ["bigint", "NULL", /^\d{13}$/],
       ];
@@ -206,6 +207,17 @@ for (const [name, make] of Object.entries(engines)) {
         [Number(row.chat_id), row.type, JSON.parse(row.payload).original_count],
         [5, "context.compressed", 2],
       );
+    });
+
+    test("columns may be named in capitals, and ids be texts", async () => {
+      const { sql, provider } = await make();
+      await sql(
+        "CREATE TABLE history(ID text DEFAULT 'x', CHAT_ID bigint, ROLE text, TEXT text, EXTRA text, CREATED_AT text NOT NULL)",
+      );
+      for (const [n, id] of ["m", "c", "z", "a"].entries())
+        await sql(`INSERT INTO history VALUES ('${id}', 1, 'user', '${n}', NULL, '2026-01-02 03:04:0${n}')`);
+      await provider().append(1, turn[0]);
+      assert.deepEqual(await provider().getHistory(1, 4), [user("1"), user("2"), user("3"), turn[0]]);
     });
 
     test("rows that are no messages are passed over, and so is an unreadable extra, with an event each", async () => {

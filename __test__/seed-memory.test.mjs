@@ -162,6 +162,23 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     assert.equal((await memory.afterReply(first.messages)).rolledOver, false);
   });
 
+  test("thinking that a model binds to the old prefix is left behind, that of others stays", async () => {
+    const thinker = (model) => made.answer([made.thinking(), made.call("a"), made.text("x")], { model });
+    for (const [model, types] of [
+      ["claude-opus-5-5", "toolCall text"],
+      ["gpt-5", "thinking toolCall text"],
+    ]) {
+      const { memory } = memoryOf({ contextWindow: 400 });
+      const { messages, rolledOver } = await memory.afterReply([
+        ...rounds(10),
+        thinker(model),
+        made.result("a"),
+      ]);
+      assert.deepEqual([rolledOver, messages.length], [true, 3]);
+      assert.equal(fieldsOf(messages[1].content, "type").join(" "), types);
+    }
+  });
+
   test("another process takes it up from the transcript alone", async () => {
     const { memory } = memoryOf({ contextWindow: 400, summarize });
     const { messages, history } = await memory.afterReply(rounds(10));
@@ -251,6 +268,24 @@ describe("a failing, hanging, empty or garbage summariser falls back", () => {
     assert.equal(rolledOver, false);
     assert.equal(messages.length, 21);
     assert.deepEqual(events, []);
+  });
+
+  test("an abort and a reset end the wait for an earlier answer's summary", { timeout: 5000 }, async () => {
+    const signals = [];
+    const summarize = (_, { signal }) => new Promise(() => signals.push(signal));
+    const { memory, events } = memoryOf({
+      contextWindow: 400,
+      summarize,
+      timeoutMs: Number.MAX_SAFE_INTEGER,
+    });
+    const answered = memory.afterReply(rounds(10));
+    const asked = await memory.beforePrompt(rounds(10), "And now?", AbortSignal.timeout(20));
+    assert.deepEqual([asked.messages.length, asked.rolledOver], [21, false]);
+    const next = memory.beforePrompt([], "A new one?");
+    memory.reset();
+    assert.ok(signals[0].aborted);
+    assert.equal((await answered).rolledOver, false);
+    assert.deepEqual([(await next).messages.length, memory.history, events], [1, [], []]);
   });
 
   test("applySummarization; context_overflow when the memory itself passes 80 %: it advises a clean window", async () => {

@@ -444,6 +444,9 @@ for (const [place, options] of [
         await summaryOf({}, chinese),
         /^\[上下文总结\] 已压缩 10 条消息：用户 10，助手 0，工具 0。\n最初的用户消息：/,
       );
+      const prose = user("请把config.json里的端口改成8080，改src/a.ts和./b.js，重启C:\\app\\main.ts");
+      const files = ["config.json", "src/a.ts", "./b.js", "C:\\app\\main.ts"];
+      assert.ok((await summaryOf({}, [prose, ...chinese])).endsWith(`涉及的文件：${files.join("、")}`));
       assert.match(await summaryOf({ language: "zh" }, numbered(30)), /已压缩 10 条消息/);
       assert.match(await summaryOf({ language: "en" }, chinese), /10 messages compressed/);
     });

@@ -78,6 +78,20 @@ test("what cannot be sent is not made: orphan results, a summary at the beginnin
   }
 });
 
+test("a resumed session names no item of OpenAI's Responses, and keeps Gemini's signatures", () => {
+  const call = { type: "toolCall", id: "call_1|fc_1", name: "read", arguments: {}, thoughtSignature: "c2ln" };
+  const thinking = { type: "thinking", thinking: "hm", thinkingSignature: '{"id":"rs_1"}' };
+  const content = [{ type: "text", text: "x" }];
+  const list = [
+    { role: "user", content },
+    { role: "assistant", content: [thinking, call] },
+    { role: "toolResult", toolCallId: call.id, content },
+  ];
+  const back = toAgentMessages(list.map(fromAgentMessage), { api: "openai-responses" });
+  assert.deepEqual(back[1].content, [{ ...call, id: "call_1" }]);
+  assert.equal(back[2].toolCallId, "call_1");
+});
+
 test("parts of OpenAI's messages that pi has no block for become text", () => {
   const parts = [
     { type: "text", text: "What is this?" },

@@ -77,6 +77,23 @@ describe(`a handle of ${KIND}`, () => {
     assert.deepEqual(rowsOf(database, "SELECT n FROM own"), []);
   });
 
+  test("keeps what is added after the host rolls back, whatever summary comes late", async () => {
+    let answer;
+    const summarize = () => new Promise((resolve) => (answer = resolve));
+    const { database, manager, events } = managerOf(newFile(), { summarize, maxCompressedMessages: 2 });
+    for (const message of numbered(2)) manager.addMessage("s", message);
+    database.exec("BEGIN");
+    for (const message of numbered(5, 100)) manager.addMessage("s", message);
+    const compressing = manager.compressContext("s");
+    while (answer === undefined) await pause(1);
+    database.exec("ROLLBACK");
+    for (const message of numbered(7, 2)) manager.addMessage("s", message);
+    answer("of what never was");
+    assert.equal((await compressing).by, "none");
+    assert.deepEqual(contents(manager, "s"), fieldsOf(numbered(9), "content"));
+    assert.deepEqual(events, []);
+  });
+
   test("loses no acknowledged message when the process is killed", async () => {
     const file = newFile();
     open(file).exec("PRAGMA journal_mode = WAL");
@@ -128,12 +145,15 @@ describe(`a handle of ${KIND}`, () => {
     const file = newFile();
     const [one, two] = [managerOf(file).manager, managerOf(file).manager];
     for (const message of numbered(30)) one.addMessage("s", message);
+    let asked = 0;
     const slow = async () => {
+      asked += 1;
       await pause(20);
       return "short";
     };
     const results = await Promise.all([one.compressContext("s", slow), two.compressContext("s", slow)]);
     assert.deepEqual(results.map(({ by }) => by).sort(), ["ai", "none"]);
+    assert.equal(asked, 1, "both would pay for one summary");
     for (const manager of [one, two]) assert.equal(manager.getMessages("s").length, 21);
   });
 
@@ -193,6 +213,11 @@ describe(`a handle of ${KIND}`, () => {
     for (const message of numbered(60)) manager.addMessage("s", { ...message, id: message.content });
     change(database, "UPDATE strata_messages SET body = '{\"role\":\"user\"}' WHERE id = 'message 3'");
     assert.deepEqual(manager.deleteMessages("s", ["message 4"]), ["message 4"], "a note of another shape");
+    const long = "x".repeat(300);
+    manager.addMessage(long, user("a"));
+    change(database, "UPDATE strata_messages SET body = '{' WHERE session_id LIKE 'sha256:%'");
+    assert.deepEqual(contents(manager, long), []);
+    assert.equal(events.at(-1).sessionId, long, "the host's own id");
   });
 
   test("that is closed during a background summary is one event", async () => {

@@ -162,6 +162,29 @@ describe("a shared manager", {
     proxy.close();
   });
 
+  test("says whether anything may be stored when the pool's own time is up", async (t) => {
+    await withManagers(1, {}, async ([other], _, url) => {
+      const pool = new pg.Pool({ connectionString: url, query_timeout: 200 });
+      const lock = new pg.Client(url);
+      t.after(() => Promise.all([pool.end(), lock.end()]));
+      await lock.connect();
+      const manager = createSharedContextManager({ pool });
+      await manager.addMessage("s", user("first"));
+      await lock.query("BEGIN; UPDATE strata_sessions SET updated_at = updated_at");
+      await assert.rejects(manager.addMessage("s", user("locked out")), { code: "ERR_DATABASE_TIMEOUT" });
+      await lock.query("COMMIT");
+      await server.query(
+        `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END';
+         CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON strata_messages DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW EXECUTE FUNCTION slow()`,
+        url,
+      );
+      await assert.rejects(manager.addMessage("s", user("second")), { code: "ERR_DATABASE_UNCERTAIN" });
+      await other.setMetadata("s", {});
+      assert.deepEqual(await contents(other, "s"), ["first", "second"]);
+    });
+  });
+
   test("makes its tables once, however many begin at once", async () => {
     await withManagers(12, {}, async (managers, [pool]) => {
       await Promise.all(managers.map((manager) => manager.addMessage("s", user("a"))));

@@ -9,6 +9,8 @@ import { answer, call, result, spelled, text, thinking, user } from "./support/m
 const ANTHROPIC = "anthropic-messages";
 const GOOGLE = "google-generative-ai";
 const said = text("x");
+const half = "a\ud83d";
+const two = (first, more) => [answer([said, call(first, more), call("b")]), result(first), result("b")];
 const by = (api, content, more) => answer(content, { api, ...more });
 
 /** Rule, transcript, index of the problem, positions that are left (and blocks, where a message is edited), the provider's API. */
@@ -26,13 +28,17 @@ const CASES = [
   ["unanswered-call", spelled("u :a u"), 1, [0, 2]],
   ["unanswered-call", [user(), answer([thinking(), said, call("a")]), user()], 1, [0, 2]],
   ["unanswered-call", [user(), answer([said, call("a"), call("b")]), result("b")], 1, [0, { 1: [0, 2] }, 2]],
-  ["unanswered-call", [user(), answer([said, call("a\ud800")]), user()], 1, [0, 2]],
+  ["unanswered-call", [user(), answer([said, call("a\ud800")]), user()], 1, [0, { 1: [0] }, 2]],
   ["starts-with-reply", spelled(":a =a u"), 0, [2]],
   ["empty-message", [user(), answer([]), user()], 1, [0, 2]],
   ["empty-message", [user(), user(" \n")], 1, [0]],
   ["blank-text", [user([text(""), said])], 0, [{ 0: [1] }], ANTHROPIC],
+  ["lone-surrogate", [user(), ...two("a", { arguments: { half } })], 1, [0, { 1: [0, 2] }, 3]],
+  ["lone-surrogate", [user(), ...two(half)], 1, [0, { 1: [0, 2] }, 3]],
   ["call-id-pattern", spelled("u :| =|"), 1, [0], ANTHROPIC],
+  ["call-id-pattern", [user(), ...two("|")], 1, [0, { 1: [0, 2] }, 3], ANTHROPIC],
   ["duplicate-call-id", spelled("u :a =a :a =a"), 3, [0, 1, 2], ANTHROPIC],
+  ["duplicate-call-id", [...spelled("u :a =a"), ...two("a")], 3, [0, 1, 2, { 3: [0, 2] }, 5], ANTHROPIC],
   ["text-after-call", [user(), answer([call("a"), said]), result("a")], 1, [0, { 1: [0] }, 2], ANTHROPIC],
   ["trailing-space", [user(), answer("x ")], 1, [0, 1], ANTHROPIC],
   ["thinking-alone", [user(), answer([thinking()]), user()], 1, [0, 2], ANTHROPIC],
@@ -63,7 +69,6 @@ for (const [rule, messages, index, left, api] of CASES) {
 }
 
 test("a lone surrogate is replaced in texts, and takes calls with it", () => {
-  const half = "a\ud83d";
   const messages = [user(half), answer([call("a", { arguments: { half } })]), result("a")];
   assert.deepEqual(fieldsOf(validate(messages), "index", "rule"), [
     [0, "lone-surrogate"],
@@ -89,6 +94,8 @@ test("the newest assistant's api decides where none is named", () => {
   const messages = [user(), answer(":a|b"), result("a|b")];
   assert.deepEqual(fieldsOf(validate(messages), "rule"), ["call-id-pattern"]);
   assert.deepEqual(validate(messages, "openai-responses"), []);
+  const switched = [user(), by("openai-responses", ":a|b"), result("a|b"), user(), answer("x")];
+  assert.deepEqual(validate(switched), [], "pi rewrites the ids of another model");
 });
 
 test("what cannot be read breaks no rule, and no array is a TypeError", () => {

@@ -19,6 +19,9 @@ const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
+/** A column's type that holds numbers. SQLite's columns can have no type. */
+const NUMBER = /int|real|num|double|float|dec|serial/i;
+
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const tableName = {
   allowed: "the name of a table, with its schema or without: letters, digits and _",
@@ -41,7 +44,7 @@ const SQLITE = {
   columnsOf: (name) => {
     const names = name.split(".").reverse();
     const table = `pragma_table_info(${names.map(() => "?")})`;
-    return [`SELECT name, type, dflt_value IS NOT NULL AS fills FROM ${table}`, names];
+    return [`SELECT lower(name) AS name, type, dflt_value IS NOT NULL AS fills FROM ${table}`, names];
   },
   events:
     "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
@@ -82,7 +85,7 @@ class StoredHistory {
     const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
     const rows = await run(
       `SELECT ${read.map((name) => `${name}${cast} AS ${name}`)} FROM ${quoted(this.#names.history)}
-       WHERE chat_id IN (${chats.map(() => "?")}) ORDER BY id DESC LIMIT ?`,
+       WHERE chat_id IN (${chats.map(() => "?")}) ORDER BY ${newestFirst(columns)} LIMIT ?`,
       [...chats, limit],
     );
     const readable = rows.reverse().filter(isReadable);
@@ -103,7 +106,7 @@ class StoredHistory {
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
     if (hasExtra && extra !== undefined) values.extra = extra;
-    const [{ id }] = await this.#insert("history", values, "RETURNING id");
+    const [{ id }] = await this.#insert("history", values, "RETURNING id AS id");
     if (extra !== undefined && !hasExtra && this.#reporter.isFirst("extra")) {
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
       this.#reporter.warn({ type: "extra_left_out", message: told });
@@ -133,19 +136,18 @@ class StoredHistory {
   }
 
   /**
-   * Returns `{ created_at }` in the form of the newest row, or of any row of a table without ids; nothing if the column has a
-   * default or is missing.
+   * Returns `{ created_at }` in the form of the newest row, or of any row of a table without ids; nothing if the column is missing,
+   * or has a default and no text or number to imitate. Only the host knows the zone of a Postgres timestamp.
    */
   async #timeOf(part) {
     const columns = await this.#columnsOf(part);
     const column = columns.get("created_at");
     if (column === undefined) return {};
     const order = columns.has("id") ? "ORDER BY id DESC" : "";
-    const sql = `SELECT created_at FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
-    const [newest] = await this.#database.run(sql, []);
-    if (newest?.created_at != null) return { created_at: timeLike(newest.created_at) };
-    if (column.fills) return {};
-    return { created_at: timeLike(/int|real|num|double/i.test(column.type) ? Date.now() : "") };
+    const sql = `SELECT created_at AS created_at FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
+    const [{ created_at: newest } = {}] = await this.#database.run(sql, []);
+    if (column.fills && (newest == null || newest instanceof Date)) return {};
+    return { created_at: timeLike(newest ?? (NUMBER.test(column.type) ? Date.now() : "")) };
   }
 
   /** Returns the columns of a table by name; none for a missing table, which a host may create later. */
@@ -178,6 +180,12 @@ class StoredHistory {
 }
 
 const quoted = (name) => `"${name.replace(".", '"."')}"`;
+
+/** Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. */
+function newestFirst(columns) {
+  const isText = !NUMBER.test(columns.get("id")?.type || "int");
+  return isText && columns.has("created_at") ? "created_at DESC, id DESC" : "id DESC";
+}
 
 /** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
 function timeLike(time) {

@@ -55,7 +55,8 @@ export interface HistoryOptions {
 /**
  * Keeps history in the host's own table `history(id, chat_id, role, text, created_at)`, by the host's handle of better-sqlite3 or
  * node:sqlite. It never creates or alters the table, sets no PRAGMA and never closes the handle. With a column `extra` (text) it
- * stores tool calls and images too. It writes `created_at` in the type of the newest row.
+ * stores tool calls and images too. It writes `created_at` in the type of the newest row. Rows are in the order of their ids; text
+ * ids, such as UUIDs, are ordered by `created_at`.
  * Failures reject with a `code`: ERR_DATABASE_BUSY, _NO_TABLE, _FOREIGN (a table of another shape, or one whose constraint
  * refuses the row), _READ_ONLY, _FULL, _CORRUPT, _DISK, _CLOSED.
  * @throws TypeError for options that are not allowed; its code is ERR_DATABASE_HANDLE for a handle of another kind
@@ -64,7 +65,7 @@ export interface HistoryOptions {
 export class SqliteProvider implements Provider {
   constructor(options: HistoryOptions & { db: object });
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored. */
+  /** Resolves with the row's id once the message is stored; NaN for an id that is no number. */
   append(chatId: ChatId, message: PipelineMessage): Promise<number>;
   /** Stores one `context.compressed` event. */
   recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
@@ -73,14 +74,14 @@ export class SqliteProvider implements Provider {
 /**
  * The same in Postgres, by the host's pool of the package pg. While the server is away, a call is repeated for ten seconds.
  * Failures reject with a `code`, besides those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
- * column cannot hold), and _UNCERTAIN: the connection broke while the server committed.
+ * column cannot hold), and _UNCERTAIN: the commit had no answer.
  * @throws TypeError for options that are not allowed
  * @example const provider = new PostgresProvider({ pool: new pg.Pool() });
  */
 export class PostgresProvider implements Provider {
   constructor(options: HistoryOptions & { pool: { connect(): Promise<unknown> } });
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored. */
+  /** Resolves with the row's id once the message is stored; NaN for an id that is no number. */
   append(chatId: ChatId, message: PipelineMessage): Promise<number>;
   /** Stores one `context.compressed` event. */
   recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;

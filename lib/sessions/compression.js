@@ -1,8 +1,9 @@
 // The changes that replace messages of a session by a summary, and that delete messages.
 "use strict";
 
+const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { noteOf, summaryText, withNotes, wordsOf } = require("./digest.js");
-const { checkMessage, newId } = require("./message.js");
+const { checkMessage } = require("./message.js");
 const { callsIn, groupStarts, isResult, withCalls } = require("../shapes/text.js");
 
 /** Messages that a compression keeps besides the newest: the prompt and the summary. */
@@ -43,11 +44,17 @@ function openCall(messages, starts, patience) {
 
 /**
  * Returns the change that replaces rows by a summary: the summariser's `answer`, or one by rules. Each row leaves a note. Returns
- * undefined if there are no rows.
+ * undefined if there are no rows, or if they changed while the summariser wrote: messages can be deleted, and a transaction of the
+ * host's can roll back.
  */
 function compress(session, options, rows = lettableRows(session, options), answer = "") {
-  if (rows.length === 0) return undefined;
   const { state, messages } = session;
+  const ids = new Set(idsOf(rows));
+  const areLeft = isDeepStrictEqual(
+    session.rows.filter(({ id }) => ids.has(id)),
+    rows,
+  );
+  if (rows.length === 0 || !areLeft) return undefined;
   const replaced = rows.filter(({ id }) => id !== state.summary);
   const notes = replaced.map(({ position, id, message }) => ({
     position: -position,
@@ -60,7 +67,7 @@ function compress(session, options, rows = lettableRows(session, options), answe
   const compressions = (state.compressions ?? 0) + 1;
   const after = messages.length - rows.length + 1;
   return {
-    state: { ...state, compressions, digest, summary: summary.id, revision: newId() },
+    state: { ...state, compressions, digest, summary: summary.id },
     remove: idsOf(rows),
     put: [...notes, summary],
     result: { before: messages.length, after, by: words === "" ? "rules" : "ai" },
@@ -82,11 +89,10 @@ function forget({ state, rows: live, notes }, wanted, language) {
   const groups = new Set(starts.filter((_, index) => wanted.has(rows[index].id)));
   const result = idsOf(rows.filter((_, index) => groups.has(starts[index])));
   const gone = new Set(result);
-  const { summary, digest: _, ...rest } = { ...state, revision: newId() };
+  const { summary, digest: _, ...rest } = state;
   const isGone = gone.has(summary);
   const left = isGone ? [] : notes.filter(({ id }) => !gone.has(id));
-  if (!isGone && left.length === notes.length)
-    return { state: { ...state, ...rest }, remove: result, result };
+  if (!isGone && left.length === notes.length) return { remove: result, result };
   const old = live.filter(({ id }) => id === summary);
   const remove = [...result, ...idsOf(isGone ? notes : old)];
   if (left.length === 0) return { state: rest, remove, result };

@@ -1,5 +1,5 @@
 // Converts provider-neutral messages, `{ role: system | user | assistant | tool, content }`, to pi's AgentMessages and back:
-// text, images, tool calls and results. Thinking is dropped.
+// text, images, tool calls with Gemini's signatures, and results. Thinking is dropped.
 "use strict";
 
 const { checkMessages, show } = require("../options.js");
@@ -36,8 +36,8 @@ function neutralForm(message) {
   return { role, content: said.content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-function neutralCall({ id, name, arguments: given, argumentsText }) {
-  return { id, name, arguments: argumentsText ?? given };
+function neutralCall({ id, name, arguments: given, argumentsText, thoughtSignature }) {
+  return { id, name, arguments: argumentsText ?? given, ...(thoughtSignature && { thoughtSignature }) };
 }
 
 /** Returns the text of a content, with its blocks if it has images. */
@@ -73,10 +73,10 @@ function toAgentMessages(messages, model = {}) {
     if (message.role === "system")
       return [{ role: "system", content: message.content, ...message.agentFields, timestamp }];
     if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
-    const calls = callsIn(message).map(readCall);
+    const calls = callsIn(message).map(callBlock);
     for (const call of calls) toolNames.set(call.id, call.name);
     const others = message.blocks?.filter((block) => !isBlock(block)).map(sendable) ?? [];
-    const blocks = [...text, ...others, ...calls.map(callBlock)];
+    const blocks = [...text, ...others, ...calls];
     return [assistantMessage(blocks, calls.length > 0, timestamp, model)];
   });
 }
@@ -99,14 +99,18 @@ function sendable(block) {
 /** Returns no message or one. */
 function resultMessage(message, content, timestamp, toolNames) {
   const { isError = false } = message;
-  const toolCallId = answeredId(message);
+  const toolCallId = sentId(answeredId(message));
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) return [];
   return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];
 }
 
+/** Drops the part of pi's id that names an item of OpenAI's Responses: the item needs its reasoning, which a session drops. */
+const sentId = (id) => String(id).split("|", 1)[0] || id;
+
 /** pi's arguments are an object. Other values, and numbers that would lose digits, keep their text as well. */
-function callBlock({ id, name, arguments: text }) {
+function callBlock(call) {
+  const { id, name, arguments: text } = readCall(call);
   let value;
   try {
     value = JSON.parse(text) ?? {};
@@ -118,7 +122,15 @@ function callBlock({ id, name, arguments: text }) {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const given = isObject ? value : { value };
   const isAsGiven = written(given) === text;
-  return { type: "toolCall", id, name, arguments: given, ...(!isAsGiven && { argumentsText: text }) };
+  const signed = call?.thoughtSignature && { thoughtSignature: call.thoughtSignature };
+  return {
+    type: "toolCall",
+    id: sentId(id),
+    name,
+    arguments: given,
+    ...(!isAsGiven && { argumentsText: text }),
+    ...signed,
+  };
 }
 
 function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provider = UNKNOWN, id = UNKNOWN }) {

@@ -5,7 +5,7 @@ const { show } = require("../options.js");
 
 const SENTENCES = {
   AUTH: "the server refused the user or the password",
-  BUSY: "others have locked it; nothing of this change was stored, try again",
+  BUSY: "others have locked it, or a query on this handle still runs; nothing of this change was stored, try again",
   CANNOT_OPEN: "it cannot be opened; check that it exists and who may open it",
   CLOSED: "it is closed; open it again",
   CORRUPT: "it is damaged, or no database; restore it from a backup",
@@ -17,7 +17,7 @@ const SENTENCES = {
   READ_ONLY: "it takes no writes; open it for writing, or connect to the primary",
   TIMEOUT: "it took too long; nothing of this change was stored",
   UNAVAILABLE: "the server cannot be reached; nothing of this change was stored",
-  UNCERTAIN: "the connection broke during the commit; whether the change was stored is not known",
+  UNCERTAIN: "the commit had no answer; whether the change was stored is not known",
   VALUE: "it cannot hold this value; nothing of this change was stored",
   VERSION: "its tables are of another version; update pi-strata",
 };

@@ -30,10 +30,16 @@ const EXTENSIONS =
   "xlsx|xml|yaml|yml|zip";
 /** Part of a text to search for files, UTF-16 units. The search runs on the main thread. */
 const SCANNED_UNITS = 16 * 1024;
-/** A file name in prose: a run of the characters that paths have. */
+/**
+ * A file name in prose: a run of the characters that paths have, behind a drive of Windows. Chinese and Japanese write it right behind
+ * a word, so there it begins with the first Latin letter, `./` or `~/`: `打开src/a.ts` names `src/a.ts`.
+ */
 const PATH = "[\\p{L}\\p{N}/\\\\._~@+-]";
+const UNSPACED = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}]";
+const BEGIN = "(?:[a-z]|\\.{1,2}/|~/)";
 const FILE = new RegExp(
-  `(?<!${PATH})(?!//)${PATH}{1,199}\\.(?:${EXTENSIONS})(?![\\w/\\\\~@+-]|\\.\\w)`,
+  `(?:(?<!${PATH})(?!${UNSPACED}+${BEGIN})|(?<=${UNSPACED})(?=${BEGIN}))(?:[a-z]:(?=[/\\\\]))?(?!//)` +
+    `${PATH}{1,199}?\\.(?:${EXTENSIONS})(?![\\w/\\\\~@+-]|\\.\\w)`,
   "giu",
 );
 

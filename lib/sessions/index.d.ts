@@ -200,7 +200,7 @@ export class ContextManager {
   getMessages(sessionId: string, includeSystem?: boolean): ConversationMessage[];
   /**
    * Compresses now, or joins a running compression. Without a service, the option `summarize` or the rules write the summary.
-   * `by` is "none" if there is nothing to replace or another process was faster.
+   * `by` is "none" if there is nothing to replace, or if another process does so or was faster.
    */
   compressContext(
     sessionId: string,
@@ -254,8 +254,8 @@ export type SharedContextManager = Pick<ContextManager, Unchanged> & {
 export function createSharedContextManager(options: SharedContextManagerOptions): SharedContextManager;
 
 /**
- * Converts an AgentMessage to provider-neutral form, without thinking. Returns undefined for one that a model never sees, such as
- * a failed or aborted answer.
+ * Converts an AgentMessage to provider-neutral form, without thinking. Calls keep Gemini's `thoughtSignature`. Returns undefined for
+ * one that a model never sees, such as a failed or aborted answer.
  */
 export function fromAgentMessage(message: MessageLike): ConversationMessage | undefined;
 
@@ -268,7 +268,8 @@ export type AgentMessageLike =
  * Converts provider-neutral messages to AgentMessages. Drops a tool result without its call and turns a summary into a user
  * message, because providers reject them. A part of OpenAI's without a block in pi becomes text: the address of an image, the
  * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images, sections and
- * arguments are restored; arguments that no object holds exactly keep their text as well.
+ * arguments are restored; arguments that no object holds exactly keep their text as well. An id of OpenAI's Responses,
+ * `call_…|fc_…`, is cut before the `|`: its item needs the reasoning that a session does not keep.
  * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)
  */
 export function toAgentMessages(
@@ -302,7 +303,7 @@ export interface RollingMemoryOptions {
   postCheckRatio?: number;
   /** Share of the window over which the memory itself is reported and cut. Default 0.8. */
   overflowRatio?: number;
-  /** Newest messages kept in a new conversation, with the calls of their results. Default 2. */
+  /** Newest messages kept in a new conversation, with the calls of their results, without Claude's thinking. Default 2. */
   keepMessages?: number;
   /** Most remembered pairs, at least one. The oldest go first. Default 15. */
   maxPairs?: number;

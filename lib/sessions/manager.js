@@ -9,7 +9,7 @@ const { compress, forget, lettableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
 const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
-const { checkMessage, keyOf, newId } = require("./message.js");
+const { checkMessage, keyOf } = require("./message.js");
 const { PostgresPool } = require("./postgres.js");
 const { MemoryStore, promptChange, sessionOf } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
@@ -206,10 +206,10 @@ function createSharedContextManager(given) {
 
 /** Returns a function that reports each unreadable row once. */
 function lostRows(reporter) {
-  return ({ key, id, error }) => {
-    if (!reporter.isFirst(JSON.stringify([key, id]))) return;
+  return ({ sessionId, id, error }) => {
+    if (!reporter.isFirst(JSON.stringify([sessionId, id]))) return;
     const message = `${id === undefined ? "the state of a session" : "a message"} cannot be read and is left out`;
-    const details = { sessionId: key, ...(id !== undefined && { messageId: id }) };
+    const details = { sessionId, ...(id !== undefined && { messageId: id }) };
     reporter.warn({ type: "rowUnreadable", ...details, code: "ERR_DATABASE_ROW", message, cause: error });
   };
 }
@@ -242,15 +242,21 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const before = known?.messages.length ?? 0;
   const none = { before, after: before, by: "none" };
   if (letGo.length === 0) return none;
+  // Processes that share a session must not pay for the same summary. After a crash this ends by itself.
+  const reserve = ({ state }) => {
+    if (state.summarizedUntil > Date.now()) return { result: false };
+    return { state: { ...state, summarizedUntil: Date.now() + options.summarizeTimeoutMs }, result: true };
+  };
+  if (summarize !== undefined && !(await store.change(key, undefined, reserve))) return none;
   const messages = letGo.map(({ message }) => message);
   const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
-  const { revision } = known.state;
-  // Messages deleted since then must not come back in the summary.
-  const replace = (session) =>
-    session.state.revision === revision ? compress(session, options, letGo, text) : undefined;
+  const replace = (session) => {
+    const { summarizedUntil: _, ...state } = session.state;
+    return compress({ ...session, state }, options, letGo, text) ?? { state };
+  };
   const compressed = await store.change(key, undefined, replace);
   if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
@@ -262,7 +268,7 @@ function serviceOf(method, given) {
   throw new TypeError(`${method}: aiService must be ${service.allowed}`);
 }
 
-const newState = (id) => ({ id, revision: newId() });
+const newState = (id) => ({ id });
 
 function promptOf(systemPrompt) {
   if (typeof systemPrompt !== "string")

@@ -107,4 +107,4 @@ function parsed(text) {
   return value;
 }
 
-module.exports = { ROLES, checkMessage, checkedFields, isBlock, keyOf, newId, parsed };
+module.exports = { ROLES, checkMessage, checkedFields, isBlock, keyOf, parsed };

@@ -24,7 +24,7 @@ const KINDS = [
   [/^3[DF]000/, "CANNOT_OPEN"],
   [/^25006/, "READ_ONLY"],
   [/^53/, "FULL"],
-  [/^(?:57014|25P03)/, "TIMEOUT"],
+  [/^(?:57014|25P0[34])/, "TIMEOUT"],
   [/^(?:40|55P03)/, "BUSY"],
   [/^42501/, "PERMISSION"],
   [/^42P01/, "NO_TABLE"],
@@ -39,6 +39,7 @@ const WORDS = [
     /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|invalid response|unexpected message|timeout (?:exceeded|expired)/i,
     "UNAVAILABLE",
   ],
+  [/read timeout/, "TIMEOUT"],
   [/^SASL|password must be/, "AUTH"],
 ];
 /** Codes whose message names tables, columns and users, never values. */
@@ -71,11 +72,12 @@ class PostgresPool {
   }
 
   /**
-   * Resolves with the result of `work(query)` after the commit. If the connection breaks during the commit, it repeats the work,
-   * or rejects with ERR_DATABASE_UNCERTAIN where `isRepeatable` is false.
+   * Resolves with the result of `work(query)` after the commit. If the connection breaks during the commit, it repeats the work.
+   * Rejects with ERR_DATABASE_UNCERTAIN if a commit had no answer and no later one succeeds, or if `isRepeatable` is false.
    */
-  transaction(work, isRepeatable = true) {
-    return this.#patiently(async () => {
+  async transaction(work, isRepeatable = true) {
+    let isUncertain = false;
+    const attempt = async () => {
       let isCommitting = false;
       try {
         return await this.#withClient(async (query) => {
@@ -86,10 +88,15 @@ class PostgresPool {
           return result;
         });
       } catch (error) {
-        if (!isCommitting || isRepeatable || isAnswer(error)) throw error;
-        throw new DatabaseError("UNCERTAIN");
+        isUncertain ||= isCommitting && !isAnswer(error);
+        throw isUncertain && !isRepeatable ? new DatabaseError("UNCERTAIN") : error;
       }
-    });
+    };
+    try {
+      return await this.#patiently(attempt);
+    } catch (error) {
+      throw isUncertain ? new DatabaseError("UNCERTAIN") : error;
+    }
   }
 
   async #withClient(work) {

@@ -9,7 +9,7 @@ const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
-const { partedByReport, splitRounds, withoutReport } = require("./rounds.js");
+const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
 const { plainText } = require("../shapes/text.js");
 
@@ -46,8 +46,8 @@ class RollingMemory {
   #history = [];
   /** The messages of the last roll-over, and the new conversation. */
   #last;
-  /** Number of resets. A roll-over that began before a reset is dropped. */
-  #resets = 0;
+  /** Aborts the running roll-over. */
+  #running;
   /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
   #turn = Promise.resolve();
 
@@ -85,7 +85,7 @@ class RollingMemory {
 
   /** Forgets everything. */
   reset() {
-    this.#resets += 1;
+    this.#running?.abort();
     this.#history = [];
     this.#last = undefined;
     this.#beside = 0;
@@ -99,10 +99,25 @@ class RollingMemory {
     return this.#inTurn(messages, undefined, signal);
   }
 
+  /** An aborted call resolves at once, even while an earlier one runs. */
   #inTurn(messages, question, signal) {
     const given = Array.isArray(messages) ? messages.slice() : [];
-    this.#turn = this.#turn.then(() => this.#rollIfTime(given, question, signal));
-    return this.#turn;
+    const controller = new AbortController();
+    const stop = () => controller.abort();
+    const stopped = new Promise((resolve) => controller.signal.addEventListener("abort", resolve));
+    if (signal?.aborted) stop();
+    signal?.addEventListener?.("abort", stop, { once: true });
+    this.#turn = this.#turn.then(() => {
+      this.#running = controller;
+      return this.#rollIfTime(given, question, controller.signal);
+    });
+    const unrolled = () => ({
+      messages: withQuestion(given, question),
+      rolledOver: false,
+      history: this.history,
+    });
+    const removed = () => signal?.removeEventListener?.("abort", stop);
+    return Promise.race([this.#turn, stopped.then(unrolled)]).finally(removed);
   }
 
   async #rollIfTime(given, question, signal) {
@@ -114,7 +129,7 @@ class RollingMemory {
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
       const { beside, tokens } = this.#measured(parts, counts);
       this.#beside = beside;
-      const isTime = this.#verdict(tokens, question).needed && !signal?.aborted;
+      const isTime = this.#verdict(tokens, question).needed && !signal.aborted;
       if (isTime) rolled = await this.#roll(messages, question, signal);
       // A copy, because the host owns the returned array.
       const made = rolled && withoutQuestion(rolled, question).slice();
@@ -176,12 +191,11 @@ class RollingMemory {
 
   /** Returns the new conversation; undefined if there is nothing to summarise or the host aborted. */
   async #roll(messages, question, signal) {
-    const resets = this.#resets;
     const split = await this.#splitToFit(withoutQuestion(messages, question), question);
     const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
     const pairs = await this.#summarise(rounds, signal);
-    if (signal?.aborted || this.#resets !== resets) return undefined;
+    if (signal.aborted) return undefined;
     this.#remember(pairs);
     const summarizedCount = split.conversation.length - tail.length;
     const tell = (type, details) =>
@@ -195,7 +209,7 @@ class RollingMemory {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(isOverflow && { isOverflow }),
     });
-    const kept = tail.map(withoutReport);
+    const kept = tail.map(withoutPast);
     if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
     return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }
@@ -229,7 +243,7 @@ class RollingMemory {
     const prompt = summarize === undefined ? "" : await pairsPrompt(rounds, maxPairs, summarizeTokens);
     const conversation = rounds.flatMap(conversationOf);
     const { text, failure } = await callSummarizer(summarize, conversation, prompt, { timeoutMs, signal });
-    if (signal?.aborted) return [];
+    if (signal.aborted) return [];
     const { pairs, isCut } = readPairs(text ?? "");
     const holdsNone = text !== undefined && pairs.length === 0;
     const reason = holdsNone

@@ -61,11 +61,17 @@ function partedByReport(messages) {
   return [messages.slice(0, reported), messages.slice(reported)];
 }
 
-/** Sets the reported prompt of an answer to 0: in a new conversation it would mislead the count. */
-function withoutReport(message) {
-  const { usage } = message;
-  if (typeof usage !== "object" || usage === null) return message;
-  return { ...message, usage: { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } };
+/**
+ * Returns a message for a new conversation. The reported prompt of an answer becomes 0: it would mislead the count. Claude's thinking
+ * is dropped: the newest models refuse it behind another prefix.
+ */
+function withoutPast(message) {
+  const { role, content, model, usage } = message;
+  if (role !== "assistant") return message;
+  const isThinker = Array.isArray(content) && /claude/i.test(model);
+  const said = isThinker ? content.filter((block) => block?.type !== "thinking") : [];
+  const report = { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
+  return { ...message, ...(said.length > 0 && { content: said }), ...(usage && { usage: report }) };
 }
 
-module.exports = { partedByReport, splitRounds, withoutReport };
+module.exports = { partedByReport, splitRounds, withoutPast };

@@ -86,7 +86,7 @@ const isNote = ({ role, toolCalls }) => ROLES.has(role) && Array.isArray(toolCal
 class SqlStore {
   #lost;
 
-  /** `lost({ key, id, error })` reports an unreadable row. */
+  /** `lost({ sessionId, id, error })` reports an unreadable row. */
   constructor(lost) {
     this.#lost = lost;
   }
@@ -144,13 +144,13 @@ class SqlStore {
 
   *#session([row], withNotes = false) {
     if (row === undefined) return undefined;
-    const key = row.session_id;
-    const rows = yield [withNotes ? SQL.all : SQL.messages, [key]];
+    const fields = this.#fields(row);
+    const rows = yield [withNotes ? SQL.all : SQL.messages, [row.session_id]];
     const readable = rows.flatMap(({ position, id, body }) => {
-      const message = this.#value(key, id, body, position < 0 ? isNote : isMessage);
+      const message = this.#value(fields.state.id, id, body, position < 0 ? isNote : isMessage);
       return message === undefined ? [] : [{ position: Number(position), id, message }];
     });
-    return sessionOf(this.#fields(row), readable);
+    return sessionOf(fields, readable);
   }
 
   #fields({ session_id: key, state, created_at: createdAt, updated_at: updatedAt }) {
@@ -158,13 +158,13 @@ class SqlStore {
   }
 
   /** Parses a row's JSON. Reports a value that `isReadable` refuses. */
-  #value(key, id, text, isReadable) {
+  #value(sessionId, id, text, isReadable) {
     try {
       const value = parsed(text);
       if (isReadable(value)) return value;
       throw new TypeError("it has another shape");
     } catch (error) {
-      this.#lost({ key, id, error });
+      this.#lost({ sessionId, id, error });
       return undefined;
     }
   }

@@ -9,6 +9,8 @@ const { countTokensAsync } = require("../tools/count.js");
 const TEMPERATURE = 0.3;
 /** Longest summary that the request asks for, tokens. */
 const MAX_TOKENS = 500;
+/** Node's longest timer. It makes a longer one 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Longest part of a call that a prompt shows, UTF-16 units. */
 const CALL_CHARS = 200;
 /** Shortest clipped text, UTF-16 units. Below that, whole messages are dropped. */
@@ -98,7 +100,7 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
   if (summarize === undefined || signal?.aborted) return {};
   const controller = new AbortController();
   const stop = () => controller.abort();
-  const timer = setTimeout(stop, timeoutMs);
+  const timer = setTimeout(stop, Math.min(timeoutMs, LONGEST_TIMER_MS));
   signal?.addEventListener?.("abort", stop, { once: true });
   const stopped = new Promise((resolve) =>
     controller.signal.addEventListener("abort", () => resolve(controller)),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Family, Rule};
 use crate::context::facts::measure::{Part, Raw, RawRole, outline};
-use crate::context::facts::transcript::{Assistant, Body, Link, Transcript};
+use crate::context::facts::transcript::{Assistant, Body, Link, Message, Transcript};
 use crate::text::{has_lone_surrogate, is_blank};
 
 /// Models that bind a signature to the first call of each step.
@@ -103,16 +103,18 @@ impl<'a> Conversation<'a> {
         let first_call = positions(parts, |part| matches!(part, Part::Call { .. })).first().copied();
         let mut texts = positions(parts, |part| matches!(part, Part::Text(text) if !is_blank(text)));
         texts.retain(|&at| first_call.is_some_and(|call| at > call));
-        let has_bad_id = || !message.call_ids().all(is_anthropic_id);
         let (broken_id, broken) = (message.has_broken_id(), positions(parts, part_has_lone_surrogate));
-        let is_text = |&at: &usize| matches!(parts.get(at), Some(Part::Text(_) | Part::Counted(_)));
-        // A signature covers thinking, and results name the call.
-        let rewritten = if !broken_id && broken.iter().all(is_text) { Loss::Rewrite } else { Loss::Group };
+        let is_text = |part: &Part<'_>| matches!(part, Part::Text(_) | Part::Counted(_));
+        let others = positions(parts, |part| !is_text(part) && part_has_lone_surrogate(part));
+        let rewritten = match (broken_id, others.is_empty()) {
+            (true, _) => Loss::Message,
+            (false, true) => Loss::Rewrite,
+            (false, false) => Loss::unless_thinking(parts, others),
+        };
         for (is_broken, rule, loss) in [
             (speaks && says_nothing, Rule::EmptyMessage, Loss::Group),
             (speaks && !says_nothing && is_anthropic, Rule::BlankText, Loss::Blocks(blank)),
             (broken_id || !broken.is_empty(), Rule::LoneSurrogate, rewritten),
-            (is_answer && is_anthropic && has_bad_id(), Rule::CallIdPattern, Loss::Group),
             (is_answer && is_anthropic, Rule::TextAfterCall, Loss::unless_thinking(parts, texts)),
             (needs_more && !says_nothing && parts.iter().all(has_only), Rule::ThinkingAlone, Loss::Group),
         ] {
@@ -121,7 +123,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Finds calls without results, and calls that reuse an id: one of the same message on any wire, any earlier one on
-    /// Anthropic's. Finds steps of Gemini 3 in the open turn whose first call has no signature.
+    /// Anthropic's. Finds ids that Anthropic refuses, in answers of its own: pi rewrites the ids of other models. Finds steps
+    /// of Gemini 3 in the open turn whose first call has no signature.
     fn check_calls(&self, found: &mut Findings) {
         let turn = self.transcript.last_user().unwrap_or(0);
         let mut seen = HashSet::new();
@@ -130,26 +133,24 @@ impl<'a> Conversation<'a> {
             if self.family != Family::Anthropic {
                 seen.clear();
             }
-            // `count` inserts every id.
-            let reused = assistant.call_ids.iter().filter(|id| !seen.insert(*id)).count();
-            let repeated = raw.repeated_calls();
+            let reused: HashSet<&str> =
+                assistant.call_ids.iter().filter(|id| !seen.insert(*id)).map(|id| &**id).collect();
+            let is_bad = |part: &Part<'_>| matches!(part, Part::Call { id, .. } if !is_anthropic_id(id));
+            let is_own = Family::of(&assistant.source.api) == Family::Anthropic;
             let mut calls = raw.parts.iter().filter(|part| matches!(part, Part::Call { .. }));
             let is_unsigned = matches!(calls.next(), Some(Part::Call { is_signed: false, .. }));
             let is_bound = self.family == Family::Google
                 && index >= turn
                 && assistant.source.model.contains(SIGNED_CALL_MODELS);
             let unanswered = self.unanswered(index, assistant);
-            let is_lost = |part: &Part<'_>| match part {
-                Part::Call { id, .. } => unanswered.contains(&*String::from_utf16_lossy(id)),
-                _ => false,
-            };
-            let is_all = raw.parts.iter().all(|part| is_lost(part) || is_blank_text(part));
-            let lost = Loss::unless_thinking(&raw.parts, positions(&raw.parts, is_lost));
+            let lost =
+                |is: &dyn Fn(&Part<'_>) -> bool| Loss::unless_thinking(&raw.parts, positions(&raw.parts, is));
             for (is_broken, rule, loss) in [
-                (reused > 0 && repeated.is_empty(), Rule::DuplicateCallId, Loss::Group),
-                (true, Rule::DuplicateCallId, Loss::Blocks(repeated)),
+                (true, Rule::DuplicateCallId, lost(&|part| calls_one_of(part, &reused))),
+                (true, Rule::DuplicateCallId, Loss::Blocks(raw.repeated_calls())),
+                (self.family == Family::Anthropic && is_own, Rule::CallIdPattern, lost(&is_bad)),
                 (is_bound && is_unsigned, Rule::UnsignedCall, Loss::Group),
-                (!unanswered.is_empty(), Rule::UnansweredCall, if is_all { Loss::Group } else { lost }),
+                (true, Rule::UnansweredCall, lost(&|part| calls_one_of(part, &unanswered))),
             ] {
                 self.report(index, is_broken, rule, loss, found);
             }
@@ -240,7 +241,7 @@ impl<'a> Conversation<'a> {
 
     /// Adds a problem and the loss that fixes it, if `is_broken`.
     fn report(&self, index: usize, is_broken: bool, rule: Rule, loss: Loss, found: &mut Findings) {
-        if is_broken && !matches!(&loss, Loss::Blocks(blocks) if blocks.is_empty()) {
+        if is_broken && !matches!(&loss, Loss::Blocks(blocks) | Loss::Calls(blocks) if blocks.is_empty()) {
             self.lose(index, loss, found.add(index, rule));
         }
     }
@@ -249,6 +250,17 @@ impl<'a> Conversation<'a> {
         match loss {
             Loss::Rewrite => mends.entry(index).or_default().is_rewritten = true,
             Loss::Blocks(blocks) => mends.entry(index).or_default().blocks.extend(blocks),
+            Loss::Calls(blocks) => {
+                let parts = self.messages.get(index).map_or(&[][..], |message| &message.parts);
+                let ids: HashSet<_> = blocks.iter().filter_map(|&at| call_id(parts.get(at)?)).collect();
+                for result in self.transcript.group(index).skip(1) {
+                    let answer = self.transcript.get(result).and_then(Message::tool_result);
+                    if answer.is_some_and(|answer| ids.contains(&*answer.call_id)) {
+                        self.lose(result, Loss::Message, mends);
+                    }
+                }
+                self.lose(index, Loss::Blocks(blocks), mends);
+            }
             Loss::Message => mends.entry(index).or_default().is_dropped = true,
             Loss::Group => {
                 let start = self.transcript.group_start(index);
@@ -266,6 +278,8 @@ enum Loss {
     Rewrite,
     /// Some blocks.
     Blocks(Vec<usize>),
+    /// Some blocks, and the results of the calls among them.
+    Calls(Vec<usize>),
     /// The message.
     Message,
     /// The message and its group.
@@ -273,10 +287,10 @@ enum Loss {
 }
 
 impl Loss {
-    /// These blocks, or the group of a message with thinking: its signature covers them.
+    /// These blocks with the results of their calls, or the group of a message with thinking: its signature covers them.
     fn unless_thinking(parts: &[Part<'_>], blocks: Vec<usize>) -> Self {
         let has_thinking = parts.iter().any(|part| matches!(part, Part::Thinking { .. }));
-        if has_thinking && !blocks.is_empty() { Self::Group } else { Self::Blocks(blocks) }
+        if has_thinking && !blocks.is_empty() { Self::Group } else { Self::Calls(blocks) }
     }
 }
 
@@ -295,6 +309,18 @@ impl Raw<'_> {
 /// Positions of the blocks for which `is` holds.
 fn positions(parts: &[Part<'_>], is: impl Fn(&Part<'_>) -> bool) -> Vec<usize> {
     parts.iter().enumerate().filter(|(_, part)| is(part)).map(|(at, _)| at).collect()
+}
+
+/// The id of a call, as its result names it.
+fn call_id(part: &Part<'_>) -> Option<String> {
+    match part {
+        Part::Call { id, .. } => Some(String::from_utf16_lossy(id)),
+        _ => None,
+    }
+}
+
+fn calls_one_of(part: &Part<'_>, ids: &HashSet<&str>) -> bool {
+    call_id(part).is_some_and(|id| ids.contains(&*id))
 }
 
 fn is_blank_text(part: &Part<'_>) -> bool {
