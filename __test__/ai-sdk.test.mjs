@@ -241,6 +241,19 @@ test("10 000 generated lists: valid in, valid out, approvals whole, nothing muta
   assert.ok(edited > 3_000, `${edited} lists were edited`);
 });
 
+test("a host that pushes to one list gets the same as one with a new list for each call", async () => {
+  for (let seed = 0; seed < 60; seed += 1) {
+    const [own, other] = Array.from({ length: 2 }, () => ({ contextWindow: 400, reserveTokens: 0 }));
+    const list = [];
+    for (const message of modelMessages(seed, MAJORS[seed % 3])) {
+      // What is said again may be the same object.
+      list.push(message, ...(message.role === "user" ? [message] : []));
+      const sent = await pruneForBudget(list, own);
+      assert.deepEqual(sent, await pruneForBudget(structuredClone(list), other), `seed ${seed}`);
+    }
+  }
+});
+
 const shared = new Map();
 /** One object for equal options: then one hook sees many conversations. */
 function sharedOptions(options) {

@@ -39,6 +39,9 @@ function shapeOf(message) {
   throw Object.assign(new TypeError(text), { code: "ERR_INVALID_INPUT", shape: unread });
 }
 
+/** Most edited lists kept of one conversation. A host may try a step again, or continue one step more than once. */
+const KEPT_LISTS = 8;
+
 /** Reads lists into pi's shape, edits them and writes them back. Converts each message once. */
 class Shapes {
   #shapeOf;
@@ -96,9 +99,11 @@ class Shapes {
     const written = [...(followers.get(undefined) ?? [])];
     for (let i = 0; i < edited.length; ) {
       const source = edited[i][SOURCE] ?? edited[i];
+      // The same message may stand twice in a row.
+      const most = this.#read.get(source)?.standIns.length ?? 1;
       const standIns = [];
       do standIns.push(edited[i++]);
-      while (edited[i]?.[SOURCE] === source);
+      while (edited[i]?.[SOURCE] === source && standIns.length < most);
       written.push(this.#written(source, standIns), ...(followers.get(source) ?? []));
     }
     return written;
@@ -121,9 +126,16 @@ class Shapes {
     const made = await transform(list);
     const written = made === list ? whole : this.write(made, whole);
     const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
-    const edited = isSame ? messages : written;
-    if (edited.length > 0) this.#edited.set(edited.at(-1), { edited: edited.slice(), whole });
-    return edited;
+    if (isSame) return messages;
+    if (written.length > 0) this.#keep(written, whole.slice(), messages);
+    return written;
+  }
+
+  /** Keeps an edited list. Forgets the oldest of those that ended with one of `messages`. */
+  #keep(edited, whole, messages) {
+    const known = messages.filter((message) => this.#edited.has(message));
+    for (const message of known.slice(0, 1 - KEPT_LISTS)) this.#edited.delete(message);
+    this.#edited.set(edited.at(-1), { edited: edited.slice(), whole });
   }
 
   /** Replaces the edited list at the start of `messages` by the unedited one. Returns `messages` itself if there is none. */
