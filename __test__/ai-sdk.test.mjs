@@ -254,6 +254,32 @@ test("a host that pushes to one list gets the same as one with a new list for ea
   }
 });
 
+test("images as bytes keep the provider's limit on the size of a request", async () => {
+  const bytes = new Uint8Array(6 * 1024 * 1024);
+  const base64 = Buffer.from(bytes).toString("base64");
+  const { buffer } = bytes;
+  const address = new URL(`data:image/png;base64,${base64}`);
+  const own = [bytes, buffer, address].flatMap((data) => [
+    { type: "image", image: data },
+    { type: "file", data, mediaType: "image" },
+  ]);
+  const tagged = [
+    { type: "data", data: bytes },
+    { type: "url", url: address },
+  ].map((data) => ({ type: "file", data, mediaType: "image/png" }));
+  const sentOf = async (part) => {
+    const talk = Array.from({ length: 6 }, (_, n) => [
+      { role: "user", content: [{ type: "text", text: `photo ${n}` }, part] },
+      { role: "assistant", content: "seen" },
+    ]).flat();
+    const sent = await pruneForBudget([...talk, ...ASKED], {}, { model: "anthropic/claude-test" });
+    return sent.filter(({ content }) => content.includes(part)).length;
+  };
+  const few = await sentOf({ type: "image", image: base64, mediaType: "image/png" });
+  assert.ok(few < 6);
+  for (const part of [...own, ...tagged]) assert.equal(await sentOf(part), few);
+});
+
 const shared = new Map();
 /** One object for equal options: then one hook sees many conversations. */
 function sharedOptions(options) {

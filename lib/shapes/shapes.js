@@ -53,7 +53,7 @@ const seed = {
       return [{ role: "toolResult", toolCallId, content: said }];
     const calls = listOf(toolCalls).map((call) => ({ id: call?.id, name: call?.name ?? call?.toolName }));
     const results = listOf(toolResults).map((result, i) => seedResult(result, calls[i]));
-    if (calls.length > 0) said.push(countedBlock(toolCalls));
+    if (calls.length > 0) said.push({ type: "counted", text: json(toolCalls), [PART]: toolCalls });
     const isAnswer = calls.length === 0 && results.length > 0 && !content;
     return isAnswer ? results : [{ role, content: said, toolCalls: calls, [PART]: [] }, ...results];
   },
