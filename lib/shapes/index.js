@@ -57,15 +57,15 @@ class Shapes {
 
   /** Returns the list with stand-ins; `messages` itself if all are pi's. */
   read(messages) {
-    const toolNames = new Map();
-    const lists = messages.map((message) => this.#standIns(message, toolNames));
+    const calls = new Map();
+    const lists = messages.map((message) => this.#standIns(message, calls));
     return lists.every((list) => list === undefined)
       ? messages
       : lists.flatMap((list, at) => list ?? [messages[at]]);
   }
 
-  /** Returns the stand-ins of a message; undefined for pi's own. */
-  #standIns(message, toolNames) {
+  /** Returns the stand-ins of a message; undefined for pi's own. `calls` are those before it, by id. */
+  #standIns(message, calls) {
     if (typeof message !== "object" || message === null) return undefined;
     const shape = this.#shapeOf(message);
     if (shape === undefined) return undefined;
@@ -75,12 +75,12 @@ class Shapes {
     const known = this.#read.get(message);
     const isSame =
       known?.values.length === values.length && known.values.every((value, i) => value === values[i]);
-    const standIns = isSame ? known.standIns : shape.read(message);
+    const standIns = isSame ? known.standIns : shape.read(message, calls);
     if (!isSame) this.#read.set(message, { values, standIns });
     for (const standIn of standIns) {
       standIn[SOURCE] = message;
-      for (const { id, name } of callsIn(standIn)) toolNames.set(id, name);
-      if (isResult(standIn)) standIn.toolName ??= toolNames.get(standIn.toolCallId);
+      for (const call of callsIn(standIn)) calls.set(call.id, call);
+      if (isResult(standIn)) standIn.toolName ??= calls.get(standIn.toolCallId)?.name;
     }
     return standIns;
   }

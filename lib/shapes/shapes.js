@@ -1,6 +1,7 @@
-// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message)`
-// returns its stand-ins, messages of pi. `write(message, standIns, isOwn)` returns the message for edited stand-ins; `isOwn`
-// is true for an unedited one. Unmarked messages (`{ role, content: string }`) are the same in every shape.
+// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message, calls)`
+// returns its stand-ins, messages of pi; `calls` are those before it, by id. `write(message, standIns, isOwn)` returns the
+// message for edited stand-ins; `isOwn` is true for an unedited one. Unmarked messages (`{ role, content: string }`) are the
+// same in every shape.
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
