@@ -136,6 +136,11 @@ const responses = {
       const args = given ?? input ?? { ...item, type: undefined, call_id: undefined };
       return [{ role: "assistant", content: [callBlock(item, id, name, args)] }];
     }
+    // OpenAI rejects an answer to an approval request without the request.
+    if (type === "mcp_approval_request")
+      return [{ role: "assistant", content: [callBlock(item, item.id, name, given)] }];
+    if (type === "mcp_approval_response")
+      return [{ role: "toolResult", toolCallId: item.approval_request_id, content: [countedBlock(item)] }];
     if (type !== "reasoning") return [{ role: "assistant", content: [countedBlock(item)] }];
     const texts = [summary, content].flatMap(blocksOf);
     const thinking = texts.map(({ text }) => text).join("\n");
