@@ -146,6 +146,6 @@ for (const goesOn of ["from what was sent", "from its own list"]) {
     await collect();
     console.log(JSON.stringify({ growth: (process.memoryUsage().heapUsed - before) / 1048576, held: messages.length }));`);
     t.diagnostic(`growth ${growth.toFixed(1)} MB`);
-    assert.ok(growth <= 16, `${growth} MB`);
+    assert.ok(growth <= 6, `${growth} MB`);
   });
 }

@@ -109,11 +109,18 @@ class Shapes {
     return written;
   }
 
+  /** Returns a message for its edited stand-ins: the same copy as long as they are the same. */
   #written(source, standIns) {
-    const whole = this.#read.get(source)?.standIns;
-    if (whole === undefined) return source;
-    if (standIns.length === whole.length && standIns.every((one, i) => one === whole[i])) return source;
-    return this.#shapeOf(source).write(source, standIns, (one) => whole.includes(one));
+    const known = this.#read.get(source);
+    if (known === undefined) return source;
+    const areSame = (others) =>
+      others.length === standIns.length && others.every((one, i) => one === standIns[i]);
+    if (areSame(known.standIns)) return source;
+    if (!areSame(known.edited?.standIns ?? [])) {
+      const message = this.#shapeOf(source).write(source, standIns, (one) => known.standIns.includes(one));
+      known.edited = { standIns, message };
+    }
+    return known.edited.message;
   }
 
   /**
