@@ -362,8 +362,8 @@ export function countTokensAsync(
 
 /**
  * Returns the tokens of `input`, or false as soon as they exceed `limit`; for a text as in gpt-tokenizer. A list of
- * `{ role, content }` with string contents is a chat, counted as by `countChatTokens`. In gpt-tokenizer a name counts in place of
- * the role, and gpt-3.5-turbo has more tokens around a message.
+ * `{ role, content }` with string contents, without calls or images beside them, is a chat, counted as by `countChatTokens`. In
+ * gpt-tokenizer a name counts in place of the role, and gpt-3.5-turbo has more tokens around a message.
  * @example isWithinTokenLimit(prompt, 8192) // 311
  */
 export function isWithinTokenLimit(

@@ -33,6 +33,7 @@ const STEPS = 60;
 const WINDOW = 20_000;
 const lines = (n) =>
   Array.from({ length: 60 }, (_, i) => `${n}.${i}: the value of entry_${n}_${i} is ${i * n}`).join("\n");
+const DATA = "QUJD".repeat(50_000);
 const promptTokens = (prompt) => Math.ceil(JSON.stringify(prompt).length / 4);
 
 /** A model that calls the tool `STEPS` times and then answers; `seen` are the prompts it got. */
@@ -239,6 +240,95 @@ test("10 000 generated lists: valid in, valid out, approvals whole, nothing muta
     }
   }
   assert.ok(edited > 3_000, `${edited} lists were edited`);
+});
+
+test("a host that pushes to one list gets the same as one with a new list for each call", async () => {
+  for (let seed = 0; seed < 60; seed += 1) {
+    const [own, other] = Array.from({ length: 2 }, () => ({ contextWindow: 400, reserveTokens: 0 }));
+    const list = [];
+    for (const message of modelMessages(seed, MAJORS[seed % 3])) {
+      // What is said again may be the same object.
+      list.push(message, ...(message.role === "user" ? [message] : []));
+      const sent = await pruneForBudget(list, own);
+      assert.deepEqual(sent, await pruneForBudget(structuredClone(list), other), `seed ${seed}`);
+    }
+  }
+});
+
+test("images as bytes keep the provider's limit on the size of a request", async () => {
+  const bytes = new Uint8Array(6 * 1024 * 1024);
+  const base64 = Buffer.from(bytes).toString("base64");
+  const { buffer } = bytes;
+  const address = new URL(`data:image/png;base64,${base64}`);
+  const own = [bytes, buffer, address].flatMap((data) => [
+    { type: "image", image: data },
+    { type: "file", data, mediaType: "image" },
+  ]);
+  const tagged = [
+    { type: "data", data: bytes },
+    { type: "url", url: address },
+  ].map((data) => ({ type: "file", data, mediaType: "image/png" }));
+  const sentOf = async (part) => {
+    const talk = Array.from({ length: 6 }, (_, n) => [
+      { role: "user", content: [{ type: "text", text: `photo ${n}` }, part] },
+      { role: "assistant", content: "seen" },
+    ]).flat();
+    const sent = await pruneForBudget([...talk, ...ASKED], {}, { model: "anthropic/claude-test" });
+    return sent.filter(({ content }) => content.includes(part)).length;
+  };
+  const few = await sentOf({ type: "image", image: base64, mediaType: "image/png" });
+  assert.ok(few < 6);
+  for (const part of [...own, ...tagged]) assert.equal(await sentOf(part), few);
+});
+
+const own = (itemId) => ({ providerOptions: { openai: { itemId } } });
+
+test("OpenAI's items keep their reasoning, whatever the model is called", async () => {
+  const read = (n) => ({ toolCallId: `c${n}`, toolName: "read" });
+  const list = Array.from({ length: 6 }, (_, n) => {
+    const reasoning = { type: "reasoning", text: "so far so good ".repeat(300), ...own(`rs_${n}`) };
+    const call = { type: "tool-call", ...read(n), input: { n }, ...own(`fc_${n}`) };
+    const said = { type: "text", text: `answer ${n}`, ...own(`msg_${n}`) };
+    const result = { type: "tool-result", ...read(n), output: { type: "text", value: "fine" } };
+    return [
+      { role: "assistant", content: [reasoning, call] },
+      { role: "tool", content: [result] },
+      { role: "assistant", content: [{ ...reasoning, ...own(`rs_${n}b`) }, said] },
+      { role: "user", content: `question ${n}` },
+    ];
+  }).flat();
+  const gateway = { provider: "gateway", modelId: "openai/gpt-5" };
+  const messages = [...ASKED, ...list];
+  for (const model of [undefined, "openai/gpt-5", gateway, { provider: "other", modelId: "gpt-5" }])
+    assert.equal(await pruneForBudget(messages, {}, { model }), messages);
+  const strangers = JSON.parse(
+    JSON.stringify(messages).replaceAll(',"providerOptions":{"openai"', ',"was":{"openai"'),
+  );
+  const sent = await pruneForBudget(strangers, {}, { model: "some/model" });
+  assert.notEqual(sent, strangers);
+});
+
+test("results that the provider package parses stay whole, and so does a denial", async () => {
+  const long = "a line of what was printed\n".repeat(200);
+  const shell = { output: [{ stdout: long, stderr: "", outcome: { type: "exit", exitCode: 0 } }] };
+  const screen = { output: { type: "computer_screenshot", imageUrl: `data:image/png;base64,${DATA}` } };
+  const outputs = [
+    ["lsh_", { type: "json", value: { output: long } }],
+    ["sh_", { type: "json", value: shell }],
+    ["cu_", { type: "json", value: screen }],
+    ["fc_", { type: "execution-denied", reason: long }],
+  ];
+  for (const [start, output] of outputs) {
+    const list = Array.from({ length: 9 }, (_, n) => {
+      const call = { toolCallId: `c${n}`, toolName: "run" };
+      return [
+        { role: "assistant", content: [{ type: "tool-call", ...call, input: {}, ...own(`${start}${n}`) }] },
+        { role: "tool", content: [{ type: "tool-result", ...call, output }] },
+      ];
+    }).flat();
+    const messages = [...ASKED, ...list, ...ASKED];
+    assert.equal(await pruneForBudget(messages, { contextWindow: 100_000 }), messages, start);
+  }
 });
 
 const shared = new Map();

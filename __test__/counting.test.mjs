@@ -66,6 +66,17 @@ test("within a limit", () => {
     assert.equal(isWithinTokenLimit(input, wanted - 1, { encoding: "o200k_base" }), false);
   }
   assert.equal(isWithinTokenLimit("", 0), 0);
+  const calls = [{ id: "1", type: "function", function: { name: "write", arguments: TEXT } }];
+  const image = { type: "image", data: "aGk=", mimeType: "image/png" };
+  for (const beside of [
+    { tool_calls: calls },
+    { toolCalls: [{ id: "1", name: "write", arguments: { TEXT } }] },
+    { blocks: [image] },
+  ]) {
+    const list = [{ role: "assistant", content: "", ...beside }];
+    assert.equal(isWithinTokenLimit(list, countTokens(list)), countTokens(list));
+    assert.equal(isWithinTokenLimit(list, countTokens(list) - 1), false);
+  }
   assert.throws(() => isWithinTokenLimit(TEXT, -1), /limit is -1/);
 });
 

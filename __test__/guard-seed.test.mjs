@@ -271,18 +271,26 @@ test("a file counts without its bytes, whatever its field is called", () => {
       role: "user",
       content: [{ type: "document", source: { type: "base64", media_type: "application/pdf", data: bytes } }],
     },
+    { type: "image_generation_call", id: "1", status: "completed", result: bytes },
+    {
+      type: "code_interpreter_call",
+      id: "1",
+      outputs: [{ type: "image", url: `data:image/png;base64,${bytes}` }],
+    },
   ];
   for (const message of files) assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
-  const text = { type: "text", media_type: "text/plain", data: WORDS };
-  assert.ok(
-    countTokens({ role: "user", content: [{ type: "document", source: text }] }) > 3_000,
-    "text counts",
-  );
+  for (const head of ["", "a".repeat(2_000)]) {
+    const text = { type: "text", media_type: "text/plain", data: `${head}${WORDS}` };
+    const document = { role: "user", content: [{ type: "document", source: text }] };
+    assert.ok(countTokens(document) > 3_000, "text counts");
+  }
   for (const url of [`data:image/png;base64,${bytes}`, "https://example.com/a.png"])
     for (const field of ["content", "blocks"]) {
       const image = { role: "user", content: "", [field]: [{ type: "image_url", image_url: { url } }] };
       assert.equal(countTokens(image), 1_200);
     }
+  for (const data of [bytes, new Uint8Array(9), { type: "data", data: bytes }])
+    assert.equal(countTokens({ role: "user", content: [{ type: "file", mediaType: "image", data }] }), 1_200);
 });
 
 test("results of parallel calls, and what stands between a call and its result, go together", () => {

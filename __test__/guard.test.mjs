@@ -137,11 +137,17 @@ describe("items of OpenAI's Responses API", () => {
       { type: "function_call_output", call_id: `${id}a`, output: "word ".repeat(3000) },
       { type: "function_call_output", call_id: `${id}b`, output: "ok" },
     ];
-    const items = [{ role: "user", content: "q" }, ...step(1), ...step(2), ...step(3)];
-    for (let contextWindow = 500; contextWindow < 12_000; contextWindow += 500) {
-      const { messages } = guardContext(items, { contextWindow, reserveTokens: 0 });
-      const kept = (messages.length - 1) / 5;
-      assert.deepEqual(messages, [items[0], ...items.slice(items.length - 5 * kept)]);
+    const approval = (id) => [
+      { type: "mcp_approval_request", id: `m${id}`, name: "run", arguments: `"${"word ".repeat(3000)}"` },
+      { type: "mcp_approval_response", approval_request_id: `m${id}`, approve: true },
+    ];
+    for (const group of [step, approval]) {
+      const items = [{ role: "user", content: "q" }, ...group(1), ...group(2), ...group(3)];
+      for (let contextWindow = 500; contextWindow < 12_000; contextWindow += 500) {
+        const { messages } = guardContext(items, { contextWindow, reserveTokens: 0 });
+        const kept = Math.floor(messages.length / group(1).length);
+        assert.deepEqual(messages, [items[0], ...items.slice(items.length - group(1).length * kept)]);
+      }
     }
   });
 });

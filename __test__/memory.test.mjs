@@ -125,3 +125,27 @@ test("of side calls with the end of a list the latest few are held", () => {
   // The first title is asked with a list that is no longer than its end: that reads as an edit of the first message.
   assert.ok(alive <= 9, `${alive} forks`);
 });
+
+for (const goesOn of ["from what was sent", "from its own list"]) {
+  test(`a long run in the AI SDK that goes on ${goesOn} holds its conversation once`, (t) => {
+    const { growth } = run(`
+    import { createPrepareStep } from "pi-strata/ai-sdk";
+    import { collect } from "./__test__/support/memory.mjs";
+    const prepareStep = createPrepareStep({ contextWindow: 20_000 });
+    const ofOne = (n) => ({ toolCallId: "c" + n, toolName: "read" });
+    const value = "a line of words\\n".repeat(60);
+    let messages = [{ role: "user", content: "go" }];
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < 800; n += 1) {
+      const sent = await prepareStep({ messages: [...messages], steps: [] });
+      if (${goesOn === "from what was sent"}) ({ messages } = sent);
+      const call = { type: "tool-call", ...ofOne(n), input: { n } };
+      const result = { type: "tool-result", ...ofOne(n), output: { type: "text", value } };
+      messages = [...messages, { role: "assistant", content: [call] }, { role: "tool", content: [result] }];
+    }
+    await collect();
+    console.log(JSON.stringify({ growth: (process.memoryUsage().heapUsed - before) / 1048576, held: messages.length }));`);
+    t.diagnostic(`growth ${growth.toFixed(1)} MB`);
+    assert.ok(growth <= 6, `${growth} MB`);
+  });
+}

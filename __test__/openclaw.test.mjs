@@ -198,6 +198,19 @@ describe("through a host's life cycle", () => {
     assert.equal((await engine.compact(recovery)).compacted, true);
   });
 
+  test("an overflow limits its own turn: later the history grows to the budget again", async () => {
+    const sizes = [];
+    for (const hasOverflow of [false, true]) {
+      const host = await Host.after(4);
+      const overflow = { force: true, compactionTarget: "budget", runtimeContext: { trigger: "overflow" } };
+      const params = { ...host.who, tokenBudget: WINDOW, currentTokenCount: WINDOW + 1 };
+      if (hasOverflow) assert.ok((await host.engine().compact({ ...params, ...overflow })).compacted);
+      for (let turn = 0; turn < 12; turn += 1) await host.turn(`question ${turn}`, 3);
+      sizes.push(host.requests.at(-1).size);
+    }
+    assert.ok(sizes[1] > sizes[0] * 0.8, `${sizes}`);
+  });
+
   test("parts of an unknown type stay, also in an edited result", async () => {
     const engine = new Host().engine();
     const widget = { type: "widget", markup: "hello ".repeat(900) };

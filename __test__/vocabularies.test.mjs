@@ -185,6 +185,8 @@ describe("a file that cannot be used is one error with its place", () => {
     ],
     ["ranks twice", "YQ== 0\nYg== 0\n", /line 2: the id 0 is another token's, too/],
     ["no ranks", "what is this?\n", /line 1: is not a token in base64/],
+    ["a pointer", "version https://git-lfs.github.com/spec/v1\n", /the file: is a pointer of Git LFS/],
+    ["a byte order mark", "\ufeffYQ== 0\n", /no token is the byte 0x00/, { pattern: "gpt2" }],
     [
       "a pattern that looks around",
       file({ pre_tokenizer: split("(?<=a)b") }),

@@ -20,6 +20,11 @@ const namedLite: typeof theirLite.getEncodingNameForModel = ourLite.getEncodingN
 const models: ours.TiktokenModel = "gpt-4o" as theirs.TiktokenModel;
 const encodings: ours.TiktokenEncoding = "gpt2" as theirs.TiktokenEncoding;
 const construct: new (...given: ConstructorParameters<typeof theirs.Tiktoken>) => Their = ours.Tiktoken;
+class Own extends ours.Tiktoken {
+  override encode(text: string, allowed?: string[] | "all", disallowed?: string[] | "all"): number[] {
+    return super.encode(text.trim(), allowed, disallowed);
+  }
+}
 const anyModel: Their = ours.encodingForModel("some-model-of-tomorrow");
 
-export { anyModel, construct, encoding, encodings, every, lite, models, name, named, namedLite, ranks };
+export { anyModel, construct, encoding, encodings, every, lite, models, name, named, namedLite, Own, ranks };

@@ -38,7 +38,8 @@ export function createPrepareStep(
 /**
  * Resolves with the messages to send in a call without an agent. Pass the same options object at each call of a program: cut
  * text then stays the same, and the prompt cache holds.
- * @param call the model that will answer, and the usage of the newest answer in `messages`
+ * @param call the model that will answer, and the usage of the newest answer in `messages`: the last step's, since in version 7
+ * `result.usage` is the sum of all steps
  * @returns `messages` itself if nothing is edited
  * @throws (rejects) TypeError for options that are not allowed
  * @example streamText({ model, messages: await pruneForBudget(messages, OPTIONS) })

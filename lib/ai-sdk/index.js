@@ -62,7 +62,7 @@ class Pruner {
     const fresh = list.filter(isFresh);
     for (const standIn of fresh) {
       this.#described.add(standIn);
-      if (standIn.role === "assistant") hide(standIn, origin);
+      if (standIn.role === "assistant") hide(standIn, { ...origin, api: standIn.api ?? origin.api });
     }
     const answer = fresh.findLast(({ role }) => role === "assistant");
     if (answer !== undefined && step !== undefined) {
@@ -93,6 +93,7 @@ function hide(standIn, fields) {
 function originOf(model) {
   if (typeof model === "string")
     return originOf({ provider: model.split("/")[0], modelId: model.slice(model.indexOf("/") + 1) });
+  if (model?.provider === "gateway") return originOf(model.modelId);
   if (typeof model?.provider !== "string") return {};
   const [, api = OTHER_API] = APIS.find(([pattern]) => pattern.test(model.provider)) ?? [];
   return { api, provider: model.provider.split(".")[0], model: model.modelId };

@@ -129,7 +129,8 @@ class Batch {
         this.#rows.push(BLOCKS.toolCall, block.thoughtSignature ? 1 : 0);
         return this.#addStrings(block.id, block.name, json(block.arguments));
       case "image":
-        this.#rows.push(BLOCKS.image, string(block.data).length);
+        // An image given as bytes has no base64, only its length.
+        this.#rows.push(BLOCKS.image, string(block.data).length || number(block.base64Units) >>> 0);
         return 1;
       case "counted":
         return this.#addPart(BLOCKS.counted, block.text);

@@ -43,12 +43,11 @@ class Session {
    */
   #unasked = new WeakSet();
   #budget;
-  /** Largest prompt of the provider, learned from an overflow, tokens. */
+  /** Largest request after an overflow, in tokens, until a turn is answered: what overflowed may have been that turn alone. */
   #limit = Number.POSITIVE_INFINITY;
   /** The list of the last request, in pi's shape. */
   #last;
   #tokens = 0;
-  #isOverflowing = false;
 
   constructor(config, logger) {
     this.#transform = createTransformContext({
@@ -80,23 +79,22 @@ class Session {
 
   /** Makes room after an overflow, once. Resolves with undefined if edits cannot help, or did not. */
   async shrink({ tokenBudget, currentTokenCount }) {
-    if (this.#last === undefined || this.#isOverflowing) return undefined;
-    this.#isOverflowing = true;
+    if (this.#last === undefined || this.#limit < Number.POSITIVE_INFINITY) return undefined;
     const before = this.#tokens;
     const excess = (currentTokenCount ?? 0) - (tokenBudget ?? Number.POSITIVE_INFINITY);
-    const [limit, known] = [Math.min(before * AFTER_OVERFLOW, before - excess), this.#limit];
+    const limit = Math.min(before * AFTER_OVERFLOW, before - excess);
     if (!(limit > 0)) return undefined;
     this.#limit = limit;
     await this.#transform(this.#last);
     if (this.#tokens <= limit)
       return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
-    this.#limit = known;
+    this.answered();
     return undefined;
   }
 
   /** Records that a turn was answered. The next overflow is a new one. */
   answered() {
-    this.#isOverflowing = false;
+    this.#limit = Number.POSITIVE_INFINITY;
   }
 }
 

@@ -8,6 +8,15 @@ const { inParts } = require("./shapes.js");
 const ROLES = ["system", "user", "assistant", "tool"];
 const MARK = /^(?:tool-(?:call|result|approval-re(?:quest|sponse))|reasoning|file)$/;
 
+/** Item ids of OpenAI's calls whose results may be text. The SDK parses those of its other tools, such as `shell`, as JSON. */
+const TEXT_CALL = /^(?:fc|ctc)_/;
+
+/** Returns the id of a part as an item of OpenAI's Responses API. */
+function itemIdOf(part) {
+  const { openai, azure } = part?.providerOptions ?? {};
+  return openai?.itemId ?? azure?.itemId;
+}
+
 /** True for a message that this shape can read. */
 function isReadable(message) {
   const { role, content } = message ?? {};
@@ -23,8 +32,8 @@ function isMarked({ content }) {
   );
 }
 
-function read({ role, content }) {
-  if (role === "tool") return readResults(content);
+function read({ role, content }, calls) {
+  if (role === "tool") return readResults(content, calls);
   if (role !== "assistant")
     return [{ role, content: typeof content === "string" ? content : blocksOf(content) }];
   if (typeof content === "string") return [{ role, content: blocksOf(content) }];
@@ -34,7 +43,9 @@ function read({ role, content }) {
   const results = content
     .filter(isLate)
     .map((part) => ({ ...resultOf(part), content: [countedBlock(part)], [PART]: [part] }));
-  return said.length === 0 ? results : [...results, { role, content: said }];
+  // OpenAI refuses its items without their reasoning, by whatever name its model is called.
+  const origin = content.some(itemIdOf) && { api: "openai-responses" };
+  return said.length === 0 ? results : [...results, { role, content: said, ...origin }];
 }
 
 function has(content, wanted, id) {
@@ -42,7 +53,7 @@ function has(content, wanted, id) {
 }
 
 /** Other parts, such as answers to approval requests, go with the result before them, else with the first. */
-function readResults(content) {
+function readResults(content, calls) {
   const runs = [];
   let leading = [];
   for (const part of content) {
@@ -53,7 +64,11 @@ function readResults(content) {
   }
   return runs.map((parts) => {
     const result = parts.find(({ type }) => type === "tool-result");
-    return { ...resultOf(result), content: outputBlocks(result.output), [PART]: parts };
+    const itemId = itemIdOf(calls.get(result.toolCallId)?.[PART]);
+    const isDenied = result.output?.type === "execution-denied";
+    const isWhole = isDenied || (itemId !== undefined && !TEXT_CALL.test(itemId));
+    const blocks = isWhole ? [countedBlock(result)] : outputBlocks(result.output);
+    return { ...resultOf(result), content: blocks, [PART]: parts };
   });
 }
 
@@ -63,24 +78,23 @@ function resultOf({ toolCallId, toolName, output }) {
 
 /** Returns the blocks of a result. JSON becomes text; parts keep their types. */
 function outputBlocks(output) {
-  const { type, value, reason } = output ?? {};
+  const { type, value } = output ?? {};
   if (type === "content" && Array.isArray(value)) return blocksOf(value);
-  const text = type === "execution-denied" ? (reason ?? "") : value;
-  return blocksOf(typeof text === "string" ? text : json(text ?? output));
+  return blocksOf(typeof value === "string" ? value : json(value ?? output));
 }
 
 function outputFrom(output, blocks) {
   if (output.type === "content") return { ...output, value: partsOf(blocks) };
-  const { reason: _, value: __, type, ...rest } = output;
+  const { value: _, type, ...rest } = output;
   return { ...rest, type: type.startsWith("error") ? "error-text" : "text", value: joinedText(blocks) };
 }
 
 function assistantBlock(part, content) {
   const { type, text, toolCallId, toolName, input, providerExecuted } = part;
-  const { openai, azure, anthropic, google, vertex } = part.providerOptions ?? {};
+  const { anthropic, google, vertex } = part.providerOptions ?? {};
   switch (type) {
     case "text": {
-      const textSignature = openai?.itemId ?? azure?.itemId;
+      const textSignature = itemIdOf(part);
       return { ...blockOf(part), ...(textSignature && { textSignature }) };
     }
     case "reasoning": {

@@ -39,6 +39,9 @@ function shapeOf(message) {
   throw Object.assign(new TypeError(text), { code: "ERR_INVALID_INPUT", shape: unread });
 }
 
+/** Most edited lists kept of one conversation. A host may try a step again, or continue one step more than once. */
+const KEPT_LISTS = 8;
+
 /** Reads lists into pi's shape, edits them and writes them back. Converts each message once. */
 class Shapes {
   #shapeOf;
@@ -54,15 +57,15 @@ class Shapes {
 
   /** Returns the list with stand-ins; `messages` itself if all are pi's. */
   read(messages) {
-    const toolNames = new Map();
-    const lists = messages.map((message) => this.#standIns(message, toolNames));
+    const calls = new Map();
+    const lists = messages.map((message) => this.#standIns(message, calls));
     return lists.every((list) => list === undefined)
       ? messages
       : lists.flatMap((list, at) => list ?? [messages[at]]);
   }
 
-  /** Returns the stand-ins of a message; undefined for pi's own. */
-  #standIns(message, toolNames) {
+  /** Returns the stand-ins of a message; undefined for pi's own. `calls` are those before it, by id. */
+  #standIns(message, calls) {
     if (typeof message !== "object" || message === null) return undefined;
     const shape = this.#shapeOf(message);
     if (shape === undefined) return undefined;
@@ -72,12 +75,12 @@ class Shapes {
     const known = this.#read.get(message);
     const isSame =
       known?.values.length === values.length && known.values.every((value, i) => value === values[i]);
-    const standIns = isSame ? known.standIns : shape.read(message);
+    const standIns = isSame ? known.standIns : shape.read(message, calls);
     if (!isSame) this.#read.set(message, { values, standIns });
     for (const standIn of standIns) {
       standIn[SOURCE] = message;
-      for (const { id, name } of callsIn(standIn)) toolNames.set(id, name);
-      if (isResult(standIn)) standIn.toolName ??= toolNames.get(standIn.toolCallId);
+      for (const call of callsIn(standIn)) calls.set(call.id, call);
+      if (isResult(standIn)) standIn.toolName ??= calls.get(standIn.toolCallId)?.name;
     }
     return standIns;
   }
@@ -96,19 +99,28 @@ class Shapes {
     const written = [...(followers.get(undefined) ?? [])];
     for (let i = 0; i < edited.length; ) {
       const source = edited[i][SOURCE] ?? edited[i];
+      // The same message may stand twice in a row.
+      const most = this.#read.get(source)?.standIns.length ?? 1;
       const standIns = [];
       do standIns.push(edited[i++]);
-      while (edited[i]?.[SOURCE] === source);
+      while (edited[i]?.[SOURCE] === source && standIns.length < most);
       written.push(this.#written(source, standIns), ...(followers.get(source) ?? []));
     }
     return written;
   }
 
+  /** Returns a message for its edited stand-ins: the same copy as long as they are the same. */
   #written(source, standIns) {
-    const whole = this.#read.get(source)?.standIns;
-    if (whole === undefined) return source;
-    if (standIns.length === whole.length && standIns.every((one, i) => one === whole[i])) return source;
-    return this.#shapeOf(source).write(source, standIns, (one) => whole.includes(one));
+    const known = this.#read.get(source);
+    if (known === undefined) return source;
+    const areSame = (others) =>
+      others.length === standIns.length && others.every((one, i) => one === standIns[i]);
+    if (areSame(known.standIns)) return source;
+    if (!areSame(known.edited?.standIns ?? [])) {
+      const message = this.#shapeOf(source).write(source, standIns, (one) => known.standIns.includes(one));
+      known.edited = { standIns, message };
+    }
+    return known.edited.message;
   }
 
   /**
@@ -121,9 +133,16 @@ class Shapes {
     const made = await transform(list);
     const written = made === list ? whole : this.write(made, whole);
     const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
-    const edited = isSame ? messages : written;
-    if (edited.length > 0) this.#edited.set(edited.at(-1), { edited: edited.slice(), whole });
-    return edited;
+    if (isSame) return messages;
+    if (written.length > 0) this.#keep(written, whole.slice(), messages);
+    return written;
+  }
+
+  /** Keeps an edited list. Forgets the oldest of those that ended with one of `messages`. */
+  #keep(edited, whole, messages) {
+    const known = messages.filter((message) => this.#edited.has(message));
+    for (const message of known.slice(0, 1 - KEPT_LISTS)) this.#edited.delete(message);
+    this.#edited.set(edited.at(-1), { edited: edited.slice(), whole });
   }
 
   /** Replaces the edited list at the start of `messages` by the unedited one. Returns `messages` itself if there is none. */

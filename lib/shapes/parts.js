@@ -2,7 +2,7 @@
 // serves all stacks: the names of their parts do not collide.
 "use strict";
 
-const { joinedText, json } = require("../hook/snapshot.js");
+const { joinedText, json, string } = require("../hook/snapshot.js");
 
 /** Key of a stand-in and its edited copies: the message that it represents. */
 const SOURCE = Symbol("source");
@@ -11,19 +11,20 @@ const PART = Symbol("part");
 
 const TEXT = /^(?:text|(?:input|output|summary|reasoning)_text)$/;
 const IMAGE = /^(?:input_)?image/;
+const IMAGE_MIME = /^image(?:\/|$)/;
 const DATA_URL = /^data:([^;,]*);base64,/;
-/** Fields that can hold a file as base64, and the shortest such text in UTF-16 units. */
-const BYTES = new Set(["data", "file_data"]);
-const BYTES_UNITS = 100;
+/** UTF-16 units at the beginning and end of a text that tell whether it is a file as base64. A shorter text is none. */
+const BYTES_UNITS = 1000;
 const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
+/** Fields of text that only the provider can read. It counts. */
+const ENCRYPTED = /^encrypted/;
 
 /** Returns the block of a part. A part unknown to pi stays unchanged, and its JSON counts. */
 function blockOf(part) {
   const { type = "", text, thinking, signature, image_url: url, source, mediaType } = part ?? {};
   if (TEXT.test(type) && typeof text === "string") return { type: "text", text, [PART]: part };
   const mimeType = source?.media_type ?? mediaType;
-  if (url !== undefined || IMAGE.test(type) || mimeType?.startsWith?.("image/"))
-    return imageBlock(part, mimeType);
+  if (url !== undefined || IMAGE.test(type) || IMAGE_MIME.test(mimeType)) return imageBlock(part, mimeType);
   switch (type) {
     case "thinking":
       return { type, thinking, thinkingSignature: signature, [PART]: part };
@@ -36,10 +37,12 @@ function blockOf(part) {
 
 function imageBlock(part, mimeType = part.mimeType) {
   const { image_url: shown, source, image, data, url } = part;
-  const address = shown?.url ?? shown ?? source?.data ?? source?.url ?? image ?? data?.data ?? data ?? url;
+  const file =
+    shown?.url ?? shown ?? source?.data ?? source?.url ?? image ?? data?.data ?? data?.url ?? data ?? url;
+  const address = string(file?.href ?? file);
   const [head, written = mimeType] = DATA_URL.exec(address) ?? [""];
-  const bytes = typeof address === "string" ? address.slice(head.length) : "";
-  return { type: "image", data: bytes, mimeType: written, [PART]: part };
+  const block = { type: "image", data: address.slice(head.length), mimeType: written, [PART]: part };
+  return file?.byteLength > 0 ? { ...block, base64Units: Math.ceil(file.byteLength / 3) * 4 } : block;
 }
 
 /** Returns a call. Arguments that are JSON are parsed. */
@@ -59,8 +62,9 @@ const countedBlock = (part) => ({ type: "counted", text: json(part, withoutBytes
 /** A replacer for JSON.stringify. `this` holds the value as it was before `toJSON`, which writes a Buffer's bytes as a list. */
 function withoutBytes(key, value) {
   if (ArrayBuffer.isView(this[key])) return undefined;
-  if (!BYTES.has(key) || typeof value !== "string" || value.length < BYTES_UNITS) return value;
-  return BASE64.test(value.slice(0, BYTES_UNITS)) ? undefined : value;
+  if (typeof value !== "string" || value.length < BYTES_UNITS || ENCRYPTED.test(key)) return value;
+  const ends = [value.slice(0, BYTES_UNITS), value.slice(-BYTES_UNITS)];
+  return ends.every((end) => BASE64.test(end)) ? undefined : value;
 }
 
 /** Returns the blocks of a content, which is a text or parts. */

@@ -1,6 +1,7 @@
-// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message)`
-// returns its stand-ins, messages of pi. `write(message, standIns, isOwn)` returns the message for edited stand-ins; `isOwn`
-// is true for an unedited one. Unmarked messages (`{ role, content: string }`) are the same in every shape.
+// The shapes of other stacks. `isMarked(message)` recognises a message that only this shape can hold. `read(message, calls)`
+// returns its stand-ins, messages of pi; `calls` are those before it, by id. `write(message, standIns, isOwn)` returns the
+// message for edited stand-ins; `isOwn` is true for an unedited one. Unmarked messages (`{ role, content: string }`) are the
+// same in every shape.
 "use strict";
 
 const { json } = require("../hook/snapshot.js");
@@ -53,7 +54,7 @@ const seed = {
       return [{ role: "toolResult", toolCallId, content: said }];
     const calls = listOf(toolCalls).map((call) => ({ id: call?.id, name: call?.name ?? call?.toolName }));
     const results = listOf(toolResults).map((result, i) => seedResult(result, calls[i]));
-    if (calls.length > 0) said.push(countedBlock(toolCalls));
+    if (calls.length > 0) said.push({ type: "counted", text: json(toolCalls), [PART]: toolCalls });
     const isAnswer = calls.length === 0 && results.length > 0 && !content;
     return isAnswer ? results : [{ role, content: said, toolCalls: calls, [PART]: [] }, ...results];
   },
@@ -135,6 +136,11 @@ const responses = {
       const args = given ?? input ?? { ...item, type: undefined, call_id: undefined };
       return [{ role: "assistant", content: [callBlock(item, id, name, args)] }];
     }
+    // OpenAI rejects an answer to an approval request without the request.
+    if (type === "mcp_approval_request")
+      return [{ role: "assistant", content: [callBlock(item, item.id, name, given)] }];
+    if (type === "mcp_approval_response")
+      return [{ role: "toolResult", toolCallId: item.approval_request_id, content: [countedBlock(item)] }];
     if (type !== "reasoning") return [{ role: "assistant", content: [countedBlock(item)] }];
     const texts = [summary, content].flatMap(blocksOf);
     const thinking = texts.map(({ text }) => text).join("\n");

@@ -129,12 +129,14 @@ export class Tiktoken implements Encoding {
   constructor(ranks: TiktokenBPE, extendedSpecialTokens?: Record<string, number>);
   readonly name: TiktokenEncoding;
   readonly isFast: boolean;
-  encode: Encoding["encode"];
-  encodeTyped: Encoding["encodeTyped"];
-  decode: Encoding["decode"];
-  countTokens: Encoding["countTokens"];
-  encodeGenerator: Encoding["encodeGenerator"];
-  decodeGenerator: Encoding["decodeGenerator"];
-  decodeAsyncGenerator: Encoding["decodeAsyncGenerator"];
-  free: Encoding["free"];
+  encode(text: string, allowedSpecial?: string[] | "all", disallowedSpecial?: string[] | "all"): number[];
+  encodeTyped(...given: Parameters<Encoding["encode"]>): Uint32Array;
+  decode(tokens: Iterable<number>): string;
+  countTokens(text: string): number;
+  encodeGenerator(...given: Parameters<Encoding["encode"]>): ReturnType<Encoding["encodeGenerator"]>;
+  decodeGenerator(tokens: Iterable<number>): ReturnType<Encoding["decodeGenerator"]>;
+  decodeAsyncGenerator(
+    ...given: Parameters<Encoding["decodeAsyncGenerator"]>
+  ): ReturnType<Encoding["decodeAsyncGenerator"]>;
+  free(): void;
 }

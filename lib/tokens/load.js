@@ -9,7 +9,7 @@ const { getEncoding } = require("./encoding.js");
 const { ENCODINGS, numbers } = require("./models.js");
 
 const ids = {
-  allowed: "an object of ids by text",
+  allowed: "an object of ids by text, whole numbers from 0 on",
   accepts: (value) => record.accepts(value) && Object.values(value).every((id) => id >>> 0 === id),
 };
 const OPTIONS = {

@@ -54,9 +54,16 @@ function sizesOf(list, offThread, encoding, byLength) {
   return (offThread ? countMessagesAsync : countMessages)(batch, encoding, byLength);
 }
 
+/** True for a chat: every message is text, without calls or images beside it. */
+function isChat(input) {
+  if (!Array.isArray(input) || !input.every((message) => typeof message?.content === "string")) return false;
+  const isText = ({ content }) => typeof content === "string" || content.every(({ type }) => type === "text");
+  return new Shapes().read(input).every(isText);
+}
+
 /** As in gpt-tokenizer: the count, or false if it is more than `limit`. */
 function isWithinTokenLimit(input, limit, options) {
-  if (Array.isArray(input) && input.every((message) => typeof message?.content === "string")) {
+  if (isChat(input)) {
     const total = require("../tokens/chat.js").countChatTokens(input, options);
     checkLimit(limit);
     return total <= limit && total;

@@ -181,12 +181,19 @@ fn content_of(file: &[u8], options: &LoadOptions) -> u128 {
     hash.digest128()
 }
 
+/// The beginning of the file that a clone without Git LFS has in place of a large one.
+const LFS_POINTER: &[u8] = b"version https://git-lfs";
+
 fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
     if file.len() > MOST_FILE_BYTES {
         let most = MOST_FILE_BYTES >> 20;
         return Err(LoadError::new("the file", format!("has more than {most} MB, and no vocabulary does")));
     }
+    let file = file.strip_prefix("\u{feff}".as_bytes()).unwrap_or(file);
     match file.trim_ascii_start().first() {
+        _ if file.starts_with(LFS_POINTER) => {
+            Err(LoadError::new("the file", "is a pointer of Git LFS; `git lfs pull` fetches the file itself"))
+        }
         None => Err(LoadError::new("the file", "is empty")),
         Some(b'{') if tekken::is_one(file) => tekken::read(text(file)?),
         Some(b'{') => tokenizer_json::read(text(file)?),
