@@ -147,3 +147,34 @@ test("with a warm cache it moves rarely, once for what carrying has cost, and st
   );
   assert.ok(moves.length > 1 && moves.length * 8 < reasons.length, moves.join("; "));
 });
+
+test("calls that fail and are sent again bring no batch forward", async () => {
+  const steps = LOGS.concat(LOGS).map(([tool, args, text]) => [tool, args, text.slice(0, 2000)]);
+  const firstMove = async (failures) => {
+    const messages = agentSession(steps);
+    const reasons = [];
+    const onEvent = ({ type, reason }) => type === "transformed" && reasons.push(reason);
+    const hook = createTransformContext({ economy: "thrifty", onEvent });
+    const list = [];
+    for (const [at, message] of messages.entries()) {
+      if (message.role === "assistant") {
+        const failed = {
+          ...message,
+          content: [],
+          stopReason: "error",
+          errorMessage: "503",
+          usage: undefined,
+        };
+        for (let i = 0; i < failures; i += 1) {
+          await hook(list.slice());
+          list.push({ ...failed, timestamp: message.timestamp - 9000 + i });
+        }
+        message.usage = { ...REPORT, input: countTokens(await hook(list.slice())) };
+        if (reasons.some((reason) => reason.startsWith("moved: carrying"))) return at;
+      }
+      list.push(message);
+    }
+    return undefined;
+  };
+  assert.equal(await firstMove(4), await firstMove(0));
+});

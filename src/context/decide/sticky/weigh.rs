@@ -143,13 +143,15 @@ impl Fold {
         let (prices, context) = (self.prices(), self.context());
         let left = self.expected_left();
         let (removable, rewrite) = ((context - left).max(0.0), prices.rewrite(left));
-        let carried = self.rental.carried + prices.read * removable;
+        // A failed call cost nothing, so its repetition counts for it.
+        let is_retry = self.is_retry();
+        let carried = self.rental.carried + if is_retry { 0.0 } else { prices.read * removable };
         let pays = |verdict| carried >= self.least_times(verdict, context) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
         let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
         let is_over =
             is_refused || images::is_over(&self.account, &self.limits) || context > self.budget_due();
-        let verdict = if self.is_retry() {
+        let verdict = if is_retry {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen
