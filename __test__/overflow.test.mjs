@@ -227,6 +227,18 @@ test("what a shell or an app wrote since the last answer is cut, not dropped", a
   }
 });
 
+test("many messages behind the last answer: the newest stay whole, the oldest go", async () => {
+  const messages = [
+    user(),
+    answer("done", { usage: { input: 900, output: 1, cacheRead: 0, cacheWrite: 0 } }),
+  ];
+  for (let i = 0; i < 400; i += 1) messages.push(user(`note ${i} `.repeat(50)));
+  for (const schedule of ["everyCall", "sticky"]) {
+    const sent = await createTransformContext({ contextWindow: 32_000, schedule })(messages);
+    assert.deepEqual(sent.slice(-20), messages.slice(-20), schedule);
+  }
+});
+
 test("with one more token of room than the floor it fits, and nothing overflows", async () => {
   for (let seed = 0; seed < 100; seed += 1) {
     const messages = conversation(seed, { length: 30 });

@@ -554,7 +554,7 @@ test("options that make no sense are refused by name", () => {
     [{}, /contextWindow/],
     [{ contextWindow: 0 }, /contextWindow/],
     [{ contextWindow: 1, preCheckRatio: 2 }, /preCheckRatio/],
-    [{ contextWindow: 1, maxPairs: 0 }, /maxPairs is 0; it must be a whole number from 1 on/],
+    [{ contextWindow: 1, maxPairs: 0 }, /maxPairs is 0; it must be a whole number from 1 to 4294967295/],
   ]) {
     assert.throws(
       () => new RollingMemory(options),

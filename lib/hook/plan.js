@@ -3,7 +3,7 @@
 "use strict";
 
 const { cutMarker, gapMarkers, keptLines } = require("./markers.js");
-const { TEXT_FIELDS, joinedText, string: textOf } = require("./snapshot.js");
+const { TEXT_FIELDS, joinedText, json, string: textOf } = require("./snapshot.js");
 const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
 /**
@@ -119,8 +119,9 @@ function cutFields(message, { ranges }, language) {
   for (const field of TEXT_FIELDS[message.role] ?? []) {
     const range = ranges.find(([of]) => of === at);
     if (message[field] !== undefined) at += 1;
-    if (range === undefined || typeof message[field] !== "string") continue;
-    cut[field] = cutText(message[field], range, (omitted) => cutMarker(omitted, language));
+    if (range === undefined) continue;
+    const text = typeof message[field] === "string" ? message[field] : json(message[field]);
+    cut[field] = cutText(text, range, (omitted) => cutMarker(omitted, language));
   }
   return cut;
 }

@@ -105,6 +105,10 @@ impl Line {
     /// Adds the next report. Unless certain, one far off is doubted until the next agrees.
     pub(super) fn add(&mut self, next: Report, is_certain: bool) {
         let Some(newest) = self.reports.last() else { return };
+        // No provider counts other texts to the same token: it reports a constant.
+        if next.tokens.total_cmp(&newest.tokens).is_eq() && next.size.cl100k != newest.size.cl100k {
+            return;
+        }
         if !self.agree(newest, &next) {
             let is_enough = next.tokens >= LEAST_CONFIRMED * self.estimate.scale * next.counted();
             let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));

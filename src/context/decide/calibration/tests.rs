@@ -58,6 +58,13 @@ fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
 }
 
 #[test]
+fn a_constant_is_no_count() {
+    let reports =
+        [("a", 5_000.0, 1_000), ("a", 5_000.0, 1_900), ("a", 5_000.0, 2_800), ("a", 5_000.0, 3_700)];
+    assert_eq!(after(&reports).estimate(), after(&reports[..1]).estimate());
+}
+
+#[test]
 fn a_huge_overhead_is_doubted() {
     let mut calibration = on();
     for step in 0..5 {

@@ -86,9 +86,11 @@ impl Fold {
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = account.last_group();
+        let (inputs, large) = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            opens.is_some_and(|row| index >= last || row.message.is_user())
+            let is_input = |row: &Row| index >= inputs && row.message.tokens > large;
+            opens.is_some_and(|row| index >= last || row.message.is_user() || is_input(row))
         };
         let of_group =
             |start| account.group(start).filter_map(|index| account.row(index)).map(Row::tokens).sum();
@@ -98,18 +100,28 @@ impl Fold {
 
     /// The first positions that a batch does not edit, by the host's options. Above a limit it spares only the last group.
     fn spared(&self) -> Spared {
-        if self.is_reported() && self.context() > self.limit() {
-            let last = self.account.last_group();
-            return Spared { messages: last, results: last, thinking: last, images: last };
-        }
         let Self { account, limits, .. } = self;
+        let (inputs, large) = self.large_inputs();
+        if self.is_reported() && self.context() > self.limit() {
+            let last = account.last_group();
+            return Spared { messages: last, results: last, thinking: last, images: last, inputs, large };
+        }
         Spared {
             messages: window::tail_start(account, limits),
             results: tool_results::old_before(account, limits),
             thinking: thinking::old_before(account, limits),
             // The older ones are omitted already.
             images: 0,
+            inputs,
+            large,
         }
+    }
+
+    /// The index after the newest sent answer, and the cl100k tokens above which a message from there on is cut by layer 4, not
+    /// dropped.
+    fn large_inputs(&self) -> (usize, usize) {
+        let large = OLDER_SHARE * self.limit_room() / self.estimate().scale;
+        (self.account.seen_end(), large as usize)
     }
 
     /// Strips the thinking of closed turns. Some models bind it to its prefix, and a batch always changes an old message.

@@ -25,6 +25,9 @@ pub(super) struct Spared {
     pub(super) thinking: usize,
     /// No message that shows an image is dropped from here on.
     pub(super) images: usize,
+    /// No custom message of more than `large` cl100k tokens is dropped from here on.
+    pub(super) inputs: usize,
+    pub(super) large: usize,
 }
 
 /// A batch in progress.
@@ -164,7 +167,8 @@ impl Ladder<'_> {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
             Body::Custom | Body::Other => {
-                start < self.account.last_group() && self.account.last_user().is_some_and(|last| start < last)
+                let is_input = start >= self.spared.inputs && message.tokens > self.spared.large;
+                !is_input && self.account.last_user().is_some_and(|last| start < last)
             }
             _ => false,
         });

@@ -298,7 +298,8 @@ impl<'a> Operation<'a> {
                     Operands::Named if looks_like_file(word) => of.named.push(word),
                     _ => {}
                 }
-                if skip > 0 || is_slice(word) || word.chars().all(is_of_number) {
+                let is_line = !of.files.is_empty() && word.chars().all(is_of_number);
+                if skip > 0 || is_slice(word) || is_line {
                     skip = skip.saturating_sub(1);
                     of.selectors.push(word);
                 } else {

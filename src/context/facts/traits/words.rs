@@ -85,7 +85,8 @@ impl<'a> Splitter<'a> {
             }
             Some(brace @ ('{' | '}')) if self.is_alone(brace) => {
                 self.skip(brace);
-                if !self.command.is_empty() {
+                // A block behind a pipe is an argument, as of PowerShell's `Where-Object`.
+                if !self.command.is_empty() && !self.command.is_piped {
                     self.end_command(false);
                 }
             }

@@ -214,12 +214,21 @@ impl Account {
         result.is_some_and(|result| result.is_recalled)
     }
 
-    /// The index from which on messages are new to the model: the newest sent answer if it has results, else the message after
-    /// it; the newest message's group at the latest.
+    /// The index at which the last group opens: the group of the newest sent message, system ones aside. Results without an
+    /// answer count as newest, even if a reminder follows them.
     pub fn last_group(&self) -> usize {
-        let answer = self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some());
-        let unseen = answer.map_or(0, |(index, row)| index + usize::from(row.newest_in_group == index));
-        unseen.min(self.newest_group())
+        let newest = self.newest_group();
+        let unseen = self.newest_answer().filter(|(index, row)| row.newest_in_group > *index);
+        unseen.map_or(newest, |(index, _)| newest.min(index))
+    }
+
+    /// The index after the newest sent answer: what follows is new to the model.
+    pub fn seen_end(&self) -> usize {
+        self.newest_answer().map_or(0, |(index, _)| index + 1)
+    }
+
+    fn newest_answer(&self) -> Option<(usize, &Row)> {
+        self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some())
     }
 
     /// The index at which the group of the newest message opens.

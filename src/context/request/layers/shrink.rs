@@ -1,7 +1,7 @@
 //! Layer 4, never over the window: cuts the least harmful content first, until the request fits.
 //! It cuts tool results to the largest head and tail that fit: first the older ones, down to a share of the room, then those
-//! of the last group, and other messages that no answer followed. Then it drops groups, oldest first, but no user message and
-//! nothing new. It cuts user text last, the longest first, and drops it only if that is not enough.
+//! of the last group and large new inputs of apps and shells. Then it drops other groups, oldest first, but no user message, the
+//! last group or the newest message. It cuts user text last, the longest first, and drops it only if that is not enough.
 
 use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
@@ -10,6 +10,9 @@ use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::OLDER_SHARE;
 use crate::tokens::estimate::{Estimate, Size};
+
+/// Smallest size, in cl100k tokens, that a person's text is cut to before old ones go: of shorter ones too little is left.
+const LEAST_WORDS: u32 = 10 * MIN_CUT_TOKENS;
 
 /// Target sizes of a request, in provider tokens.
 #[derive(Clone, Copy, Debug)]
@@ -34,17 +37,24 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let budget = goals.others;
     let mut room = Room { account, estimate, budget };
     let last = room.account.last_group();
-    let is_new = |account: &Account, index| account.row(index).is_some_and(|row| row.group >= last);
+    let seen_end = room.account.seen_end();
+    let share = OLDER_SHARE * (budget - estimate.base) / estimate.scale;
+    let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group >= last);
     let is_result = |account: &Account, index| account.message(index).is_some_and(Message::is_tool_result);
     let is_users = |account: &Account, index| account.message(index).is_some_and(Message::is_user);
-    let older = room.cuttable(|account, index| is_result(account, index) && !is_new(account, index));
-    // What an app or the user's shell wrote is as new as a result.
-    let newest = room.cuttable(|account, index| is_new(account, index) && !is_users(account, index));
-    let share = OLDER_SHARE * (budget - estimate.base) / estimate.scale;
+    // A large text that an app or the user's shell wrote since the last answer is as new as a result.
+    let is_input = |account: &Account, index| {
+        let is_large = account.row(index).is_some_and(|row| row.message.tokens as f64 > share);
+        index >= seen_end && is_large && !is_users(account, index) && !is_result(account, index)
+    };
+    let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
+    let newest = room.cuttable(|account, index| {
+        (is_result(account, index) && is_newest(account, index)) || is_input(account, index)
+    });
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
-    let may_go = |account: &Account, index| !is_users(account, index) && !is_new(account, index);
+    let may_go = |account: &Account, index| !is_users(account, index) && !is_input(account, index);
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
     if room.fits(rest) || rest as f64 > share {
@@ -56,9 +66,10 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     }
     room.budget = goals.words;
     let said = room.cuttable(|account, index| !is_result(account, index));
-    room.cut(&said, MIN_CUT_TOKENS);
+    room.cut(&said, LEAST_WORDS);
     room.drop_groups(may_go);
     room.drop_groups(|_, _| true);
+    room.cut(&said, MIN_CUT_TOKENS);
 }
 
 struct Room<'a> {

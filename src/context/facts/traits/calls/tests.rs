@@ -107,6 +107,7 @@ bash | {"command": "cat src/a.rs | cut -c1-10"}
 bash | {"command": "cat src/a.rs | python3 -c 'import sys'"}
 read_file | {"file_path": "src/a.rs", "mode": "indentation", "indentation": {"anchor_line": 10}}
 bash | {"command": "open src/a.rs 10"}
+powershell | {"command": "Get-Content src\\a.rs | Where-Object { $_ -match '10' }"}
 "#;
 
 /// Searches in it.
