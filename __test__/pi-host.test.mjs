@@ -112,6 +112,7 @@ test("requests stay below pi's trigger where that leaves half of the window, els
   const modelOverrides = { "p/m": { reserveTokens: 2_000 } };
   for (const [window, compaction, ...expected] of [
     [60_000, undefined, 41_843, 43_616, false],
+    [60_000, null, 41_843, 43_616, false],
     [32_768, undefined, 15_156, 16_384, false],
     [32_000, undefined, undefined, 15_616, true],
     [16_000, undefined, undefined, -384, true],
