@@ -89,6 +89,25 @@ test("each call is priced as its own model was billed, and reads the cache of th
   assert.match(run(["replay", file]).stdout, /^prices +\$1 to \$5 per million tokens of input/m);
 });
 
+test("calls that were billed at nothing stay free beside paid ones", () => {
+  let [count, sum] = [0, 0];
+  const messages = billed(40).map((message) => {
+    if (!message.usage) return message;
+    count += 1;
+    if (count % 8 > 0) return { ...message, model: "qwen3", usage: { ...message.usage, cost: { total: 0 } } };
+    const { cacheRead, cacheWrite } = message.usage;
+    const cost = { input: (cacheRead + cacheWrite) * 1e-6 };
+    sum += cost.input;
+    const usage = { input: cacheRead + cacheWrite, output: 9, cacheRead: 0, cacheWrite: 0, cost };
+    return { ...message, model: "deepseek-chat", usage };
+  });
+  const file = fileOf("free-and-paid.jsonl", asPiFile(messages));
+  const { prices, before } = documentOf(["replay", "--cache", '{"read":1,"write":1}', file]).summary.cost;
+  assert.ok(Math.abs(before / sum - 1) < 0.02, `${before} and ${sum}`);
+  assert.equal(prices.model, "anthropic/deepseek-chat");
+  assert.match(run(["replay", file]).stdout, /^prices +\$0 to \$1 per million tokens of input/m);
+});
+
 test("every option of the hook is one of the command line, and those of a file are too", () => {
   const summary = (...args) => documentOf(["replay", ...args, EXAMPLE]).summary;
   const own = summary("--economy", "thrifty", "--keep-recent-tool-results", "2").tokensSent.after;
