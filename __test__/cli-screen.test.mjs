@@ -200,6 +200,25 @@ test("a session that was sent without some of its messages is taken with them, a
   assert.deepEqual(documentOf(["replay", EXAMPLE]).oddCalls, []);
 });
 
+test("a call of a model that counts fewer tokens, or of one request that was larger, changes no other call", () => {
+  let count = 0;
+  const messages = billed(60).map((message) => {
+    if (!message.usage) return message;
+    count += 1;
+    const scale = count % 10 === 0 ? 1 : 1.36;
+    const prompt = message.usage.cacheRead + message.usage.cacheWrite;
+    // One call left most messages out, and one had other content as well.
+    const input = count === 45 ? 5000 : scale * prompt + (count === 15 ? 60_000 : 0);
+    const usage = { input, output: 9, cacheRead: 0, cacheWrite: 0 };
+    return { ...message, model: scale === 1 ? "gpt-5" : "claude-x", usage };
+  });
+  const { oddCalls } = documentOf(["replay", fileOf("scales.jsonl", asPiFile(messages))]);
+  assert.deepEqual(fieldsOf(oddCalls, "reported"), [5000]);
+  const [{ counted }] = oddCalls;
+  const prompt = 1.36 * (8000 + 44 * 4000);
+  assert.ok(Math.abs(counted / prompt - 1) < 0.03, `${counted} and ${prompt}`);
+});
+
 test("explain goes by --price as the replay does", () => {
   const perToken = 5e-6;
   const messages = billed(30).map((message) => {
