@@ -139,6 +139,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
   const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
   // Claude Code writes the sessions of its sub-agents beside its own.
   place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  const onlyAgents = place(join(home, "agents"), "agent-cb4ad2c6.jsonl", 1, 3000);
   const moved = place(join(home, "moved"), "pi.jsonl", 1, 3000);
   const env = {
     ...process.env,
@@ -153,6 +154,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
     [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(home, ".pi"), "--price", "1")],
     [newest, newest, old, old],
   );
+  assert.equal(sessionOf(join(home, "agents")), onlyAgents);
   env.PI_CODING_AGENT_SESSION_DIR = "~/moved";
   assert.equal(sessionOf(), moved);
   const none = run(["explain", mkdtempSync(join(folder, "empty-"))]);
