@@ -89,6 +89,25 @@ test("each call is priced as its own model was billed, and reads the cache of th
   assert.match(run(["replay", file]).stdout, /^prices +\$1 to \$5 per million tokens of input/m);
 });
 
+test("calls that were billed at nothing stay free beside paid ones", () => {
+  let [count, sum] = [0, 0];
+  const messages = billed(40).map((message) => {
+    if (!message.usage) return message;
+    count += 1;
+    if (count % 8 > 0) return { ...message, model: "qwen3", usage: { ...message.usage, cost: { total: 0 } } };
+    const { cacheRead, cacheWrite } = message.usage;
+    const cost = { input: (cacheRead + cacheWrite) * 1e-6 };
+    sum += cost.input;
+    const usage = { input: cacheRead + cacheWrite, output: 9, cacheRead: 0, cacheWrite: 0, cost };
+    return { ...message, model: "deepseek-chat", usage };
+  });
+  const file = fileOf("free-and-paid.jsonl", asPiFile(messages));
+  const { prices, before } = documentOf(["replay", "--cache", '{"read":1,"write":1}', file]).summary.cost;
+  assert.ok(Math.abs(before / sum - 1) < 0.02, `${before} and ${sum}`);
+  assert.equal(prices.model, "anthropic/deepseek-chat");
+  assert.match(run(["replay", file]).stdout, /^prices +\$0 to \$1 per million tokens of input/m);
+});
+
 test("every option of the hook is one of the command line, and those of a file are too", () => {
   const summary = (...args) => documentOf(["replay", ...args, EXAMPLE]).summary;
   const own = summary("--economy", "thrifty", "--keep-recent-tool-results", "2").tokensSent.after;
@@ -120,6 +139,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
   const [old, newest] = [place(pi, "old.jsonl", 1, 1000), place(claude, "new.jsonl", 2, 2000)];
   // Claude Code writes the sessions of its sub-agents beside its own.
   place(claude, "agent-cb4ad2c6.jsonl", 1, 3000);
+  const onlyAgents = place(join(home, "agents"), "agent-cb4ad2c6.jsonl", 1, 3000);
   const moved = place(join(home, "moved"), "pi.jsonl", 1, 3000);
   const env = {
     ...process.env,
@@ -134,6 +154,7 @@ test("without a file the newest session is taken, of a folder the newest in it",
     [sessionOf(), sessionOf(claude), sessionOf(pi), sessionOf(join(home, ".pi"), "--price", "1")],
     [newest, newest, old, old],
   );
+  assert.equal(sessionOf(join(home, "agents")), onlyAgents);
   env.PI_CODING_AGENT_SESSION_DIR = "~/moved";
   assert.equal(sessionOf(), moved);
   const none = run(["explain", mkdtempSync(join(folder, "empty-"))]);
@@ -179,6 +200,25 @@ test("a session that was sent without some of its messages is taken with them, a
     /usage \d+ reports below the size of the messages \(call 30: 24,000 tokens, the messages make [\d,]+\): the host, or this hook, left something out; without the hook counts the messages/,
   );
   assert.deepEqual(documentOf(["replay", EXAMPLE]).oddCalls, []);
+});
+
+test("a call of a model that counts fewer tokens, or of one request that was larger, changes no other call", () => {
+  let count = 0;
+  const messages = billed(60).map((message) => {
+    if (!message.usage) return message;
+    count += 1;
+    const scale = count % 10 === 0 ? 1 : 1.36;
+    const prompt = message.usage.cacheRead + message.usage.cacheWrite;
+    // One call left most messages out, and one had other content as well.
+    const input = count === 45 ? 5000 : scale * prompt + (count === 15 ? 60_000 : 0);
+    const usage = { input, output: 9, cacheRead: 0, cacheWrite: 0 };
+    return { ...message, model: scale === 1 ? "gpt-5" : "claude-x", usage };
+  });
+  const { oddCalls } = documentOf(["replay", fileOf("scales.jsonl", asPiFile(messages))]);
+  assert.deepEqual(fieldsOf(oddCalls, "reported"), [5000]);
+  const [{ counted }] = oddCalls;
+  const prompt = 1.36 * (8000 + 44 * 4000);
+  assert.ok(Math.abs(counted / prompt - 1) < 0.03, `${counted} and ${prompt}`);
 });
 
 test("explain goes by --price as the replay does", () => {

@@ -25,6 +25,9 @@ test("each block counts for what it is, and an image 1200", () => {
   const asks = call("a", { name: "bash", arguments: { a: 1 } });
   assert.equal(tokens(asks), countTokens("bash") + countTokens('{"a":1}'));
   assert.equal(tokens(image, { stopReason: "error" }), 0);
+  const said = (more) =>
+    countTokens({ role: "assistant", content: "", toolCalls: [{ id: "a", name: "bash", ...more }] });
+  assert.equal(said({ thoughtSignature: "c2ln".repeat(500) }), said(), "a signature counts as nothing");
 });
 
 test("by encoding or by model", async () => {

@@ -112,6 +112,7 @@ test("requests stay below pi's trigger where that leaves half of the window, els
   const modelOverrides = { "p/m": { reserveTokens: 2_000 } };
   for (const [window, compaction, ...expected] of [
     [60_000, undefined, 41_843, 43_616, false],
+    [60_000, null, 41_843, 43_616, false],
     [32_768, undefined, 15_156, 16_384, false],
     [32_000, undefined, undefined, 15_616, true],
     [16_000, undefined, undefined, -384, true],
@@ -142,7 +143,7 @@ test("a compaction after a refusal, a paused extension or overflow: keep is pi's
   }
 });
 
-test("the limit that a refusal named is shown, and holds", async () => {
+test("the limit that a refusal named is shown, and holds until a larger prompt is accepted", async () => {
   const model = { ...MODELS.local, contextWindow: 200_000 };
   const pi = await play(installed({}, { model, overheadTokens: 2_000 }), 20, 60);
   const errorMessage =
@@ -158,6 +159,12 @@ test("the limit that a refusal named is shown, and holds", async () => {
   const status = await pi.command("status");
   assert.match(status, /^contextWindow +16384 +a refusal$/m);
   assert.match(status, /^reserveTokens +4096 +default$/m);
+  // Its server was started again, with a larger window.
+  const usage = { input: 20_000, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 20_005 };
+  const accepted = { ...refusal, stopReason: "stop", errorMessage: undefined, model: id, usage };
+  pi.add({ ...accepted, timestamp: Date.UTC(2026, 10, 3) });
+  await pi.emit("context", { messages: structuredClone(pi.messages) });
+  assert.match(await pi.command("status"), /^contextWindow +200000 +pi's catalogue$/m);
 });
 
 test("a virtual model has the limits and the prices of the model that answered last", async () => {

@@ -212,8 +212,9 @@ for (const [name, make] of Object.entries(engines)) {
     test("columns may be named in capitals, and ids be texts", async () => {
       const { sql, provider } = await make();
       await sql(
-        "CREATE TABLE history(ID text DEFAULT 'x', CHAT_ID bigint, ROLE text, TEXT text, EXTRA text, CREATED_AT text NOT NULL)",
+        "CREATE TABLE history(ID text DEFAULT 'x', CHAT_ID bigint, ROLE text, TEXT text, EXTRA text, CREATED_AT text)",
       );
+      await sql("INSERT INTO history(id, chat_id, role, text) VALUES ('zz', 1, 'user', 'of no known time')");
       for (const [n, id] of ["m", "c", "z", "a"].entries())
         await sql(`INSERT INTO history VALUES ('${id}', 1, 'user', '${n}', NULL, '2026-01-02 03:04:0${n}')`);
       await provider().append(1, turn[0]);

@@ -177,6 +177,10 @@ describe("each round becomes a pair, and a new conversation begins", () => {
       assert.deepEqual([rolledOver, messages.length], [true, 3]);
       assert.equal(fieldsOf(messages[1].content, "type").join(" "), types);
     }
+    const { memory } = memoryOf({ contextWindow: 400 });
+    const cutOff = made.answer([made.thinking()], { model: "claude-opus-5-5", stopReason: "length" });
+    const { messages } = await memory.afterReply([...rounds(10), cutOff]);
+    assert.ok(!JSON.stringify(messages).includes('"thinking"'));
   });
 
   test("another process takes it up from the transcript alone", async () => {

@@ -92,6 +92,16 @@ test("a resumed session names no item of OpenAI's Responses, and keeps Gemini's 
   assert.equal(back[2].toolCallId, "call_1");
 });
 
+test("ids of calls that begin alike stay different", () => {
+  const ids = ["grep|1", "grep|2", "ls", "ls|1", "|1"];
+  const answers = ids.map((id) => result(id, id));
+  const asked = { ...says(""), toolCalls: ids.map((id) => ({ id, name: "grep", arguments: "{}" })) };
+  const [, assistant, ...results] = toAgentMessages([user("go"), asked, ...answers]);
+  const sent = ["grep", "grep|2", "ls", "ls|1", "|1"];
+  assert.deepEqual(fieldsOf(assistant.content, "id"), sent);
+  assert.deepEqual(fieldsOf(results, "toolCallId"), sent);
+});
+
 test("parts of OpenAI's messages that pi has no block for become text", () => {
   const parts = [
     { type: "text", text: "What is this?" },

@@ -157,6 +157,28 @@ describe(`a handle of ${KIND}`, () => {
     for (const manager of [one, two]) assert.equal(manager.getMessages("s").length, 21);
   });
 
+  test("waits for another process's summary, but not for one that a wrong clock announced", async () => {
+    const { manager, database } = managerOf(newFile(), { summarizeTimeoutMs: 1000 });
+    for (const message of numbered(30)) manager.addMessage("s", message);
+    const stateOf = () => JSON.parse(rowsOf(database, "SELECT state FROM strata_sessions")[0].state);
+    const announce = (aheadMs) => {
+      const state = { ...stateOf(), summarizedUntil: Date.now() + aheadMs };
+      change(database, "UPDATE strata_sessions SET state = ?", JSON.stringify(state));
+      return state.summarizedUntil;
+    };
+    const compressedBy = async (summarize) => (await manager.compressContext("s", summarize)).by;
+    announce(900);
+    assert.equal(await compressedBy(async () => "short"), "none");
+    announce(3_600_000);
+    let others;
+    const slow = async () => {
+      others = announce(900);
+      return "short";
+    };
+    assert.equal(await compressedBy(slow), "ai");
+    assert.equal(stateOf().summarizedUntil, others, "only the other process ends its own wait");
+  });
+
   test("holds no word of what was cleared or deleted, in the summary neither", async () => {
     const file = newFile();
     const { manager, database } = managerOf(file);

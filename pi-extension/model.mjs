@@ -58,10 +58,10 @@ export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, e
 }
 
 /** The size of a context above which pi compacts it; undefined if the user switched that off. */
-function triggerOf(model, contextWindow, compaction = {}) {
-  if (compaction.enabled === false) return undefined;
-  const own = compaction.modelOverrides?.[`${model?.provider}/${model?.id}`]?.reserveTokens;
-  const given = [own, compaction.reserveTokens].find((tokens) => Number.isInteger(tokens) && tokens >= 0);
+function triggerOf(model, contextWindow, compaction) {
+  if (compaction?.enabled === false) return undefined;
+  const own = compaction?.modelOverrides?.[`${model?.provider}/${model?.id}`]?.reserveTokens;
+  const given = [own, compaction?.reserveTokens].find((tokens) => Number.isInteger(tokens) && tokens >= 0);
   return contextWindow - (given ?? PI_RESERVE_TOKENS);
 }
 

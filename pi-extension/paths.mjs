@@ -31,7 +31,7 @@ export const fromHome = (path) => path.replace(/^~(?=$|[\\/])/, () => homedir())
 
 /**
  * A test of absolute paths: `*` within a folder, `**` across folders, `?` for one character. A pattern without a folder fits in
- * every folder, and one that names a folder fits all that is in it.
+ * every folder, and one that names a folder fits all that is in it. A last part with a wildcard names files, unless a slash follows.
  */
 function testOf(pattern, cwd) {
   const written = slashed(fromHome(pattern));
@@ -39,7 +39,8 @@ function testOf(pattern, cwd) {
   const special = /\*\*\/|\*\*|\*|\?|[\\^$.|+()[\]{}]/g;
   const name = posix.normalize(written).replace(/\/$/, "");
   const body = name.replace(special, (part) => parts[part] ?? `\\${part}`);
-  const expression = new RegExp(`^${written.includes("/") ? "" : "(?:.*/)?"}${body}(?:/.*)?$`);
+  const inside = /[*?][^/]*$/.test(written) ? "" : "(?:/.*)?";
+  const expression = new RegExp(`^${written.includes("/") ? "" : "(?:.*/)?"}${body}${inside}$`);
   const from = isAbsolute(name) ? (path) => path : (path) => relative(cwd, path);
   return (path) => expression.test(slashed(from(path)));
 }

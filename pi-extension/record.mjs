@@ -1,6 +1,7 @@
 // Reads what the list of messages lacks from pi's session file: results on other branches, refusals, costs, refreshes of the
 // cache, and cuts that the user asked for.
 
+import { countsOf } from "../lib/bill/prices.js";
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 import { readRefusal } from "../lib/hook/refusals.js";
 
@@ -30,14 +31,15 @@ export function recordOf(manager) {
       return built?.messages ?? [];
     },
     /**
-     * Window in tokens that a model's server named in its latest refusal. pi takes refused requests out of the list before it
-     * compacts, so the hook does not see them.
+     * Window in tokens that a model's server named in its latest refusal, unless it accepted a larger prompt since. pi takes
+     * refused requests out of the list before it compacts, so the hook does not see them.
      */
     namedLimit(of) {
       const own = messages().filter(({ provider, model }) => provider === of?.provider && model === of?.id);
-      const errors = own.filter(({ stopReason }) => stopReason === "error");
-      const limits = errors.map(({ errorMessage }) => readRefusal(errorMessage)?.limit);
-      return limits.findLast((limit) => limit !== undefined);
+      return own.reduce((limit, { stopReason, errorMessage, usage }) => {
+        if (stopReason === "error") return readRefusal(errorMessage)?.limit ?? limit;
+        return countsOf(usage)?.prompt > limit ? undefined : limit;
+      }, undefined);
     },
     /** Dollars that pi has counted for this session, as its footer sums them up. */
     dollars() {

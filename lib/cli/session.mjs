@@ -13,8 +13,8 @@ function homes({ PI_CODING_AGENT_SESSION_DIR, PI_CODING_AGENT_DIR, CLAUDE_CONFIG
   const claude = join(CLAUDE_CONFIG_DIR || "~/.claude", "projects");
   return [pi, claude].map((folder) => folder.replace(/^~(?=$|[\\/])/, () => homedir()));
 }
-/** Names of session files. Claude Code keeps those of its sub-agents and what was typed in the same places. */
-const SESSION = /^(?!agent-|history\.jsonl$).*\.jsonl$/;
+/** Files that Claude Code keeps beside its sessions: those of its sub-agents, and what was typed. Any session outranks them. */
+const BESIDE_SESSIONS = /^(?:agent-.*|history)\.jsonl$/;
 /** Depth of the search below a folder: in `~/.pi` sessions are three folders down. */
 const MAX_DEPTH = 3;
 
@@ -34,7 +34,7 @@ async function findSession(path) {
   if (path !== undefined && !(await reading(path, stat(path))).isDirectory()) return path;
   const folders = path === undefined ? homes() : [path];
   const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
-  const [newest] = found.sort((a, b) => b.mtimeMs - a.mtimeMs);
+  const [newest] = found.sort((a, b) => a.isBeside - b.isBeside || b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
   const where = folders.map(printable).join(" or ");
   throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
@@ -45,8 +45,9 @@ async function sessionsIn(folder, depth = 0) {
   const found = entries.map(async (entry) => {
     const file = join(folder, entry.name);
     if (entry.isDirectory()) return depth < MAX_DEPTH ? sessionsIn(file, depth + 1) : [];
-    const { mtimeMs } = SESSION.test(entry.name) ? await stat(file).catch(() => ({})) : {};
-    return mtimeMs === undefined ? [] : [{ file, mtimeMs }];
+    const { mtimeMs } = entry.name.endsWith(".jsonl") ? await stat(file).catch(() => ({})) : {};
+    const isBeside = BESIDE_SESSIONS.test(entry.name);
+    return mtimeMs === undefined ? [] : [{ file, mtimeMs, isBeside }];
   });
   return (await Promise.all(found)).flat();
 }

@@ -181,10 +181,10 @@ class StoredHistory {
 
 const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
-/** Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. */
+/** Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. Rows without a time are the oldest. */
 function newestFirst(columns) {
   const isText = !NUMBER.test(columns.get("id")?.type || "int");
-  return isText && columns.has("created_at") ? "created_at DESC, id DESC" : "id DESC";
+  return isText && columns.has("created_at") ? "created_at DESC NULLS LAST, id DESC" : "id DESC";
 }
 
 /** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */

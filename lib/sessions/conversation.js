@@ -64,16 +64,17 @@ function toAgentMessages(messages, model = {}) {
   if (typeof model !== "object" || model === null)
     throw new TypeError(`toAgentMessages: model must be an object, not ${show(model)}`);
   const toolNames = new Map();
+  const sentIds = sentIdsOf(messages);
   return messages.flatMap((message) => {
     const timestamp = Date.parse(message.timestamp) || Date.now();
     const text = textBlocks(message);
     const said = message.blocks?.map(sendable) ?? text;
     const isSummary = message.role === "assistant" && message.content.startsWith(SUMMARY_LABEL);
-    if (message.role === "tool") return resultMessage(message, said, timestamp, toolNames);
+    if (message.role === "tool") return resultMessage(message, said, timestamp, toolNames, sentIds);
     if (message.role === "system")
       return [{ role: "system", content: message.content, ...message.agentFields, timestamp }];
     if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
-    const calls = callsIn(message).map(callBlock);
+    const calls = callsIn(message).map((call) => callBlock(call, sentIds));
     for (const call of calls) toolNames.set(call.id, call.name);
     const others = message.blocks?.filter((block) => !isBlock(block)).map(sendable) ?? [];
     const blocks = [...text, ...others, ...calls];
@@ -97,19 +98,31 @@ function sendable(block) {
 }
 
 /** Returns no message or one. */
-function resultMessage(message, content, timestamp, toolNames) {
+function resultMessage(message, content, timestamp, toolNames, sentIds) {
   const { isError = false } = message;
-  const toolCallId = sentId(answeredId(message));
+  const toolCallId = sentIds.get(String(answeredId(message)));
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) return [];
   return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];
 }
 
-/** Drops the part of pi's id that names an item of OpenAI's Responses: the item needs its reasoning, which a session drops. */
-const sentId = (id) => String(id).split("|", 1)[0] || id;
+/**
+ * Maps the ids of calls to those to send. Drops the part of pi's id that names an item of OpenAI's Responses: the item needs its
+ * reasoning, which a session drops. An id stays whole if another call has the rest.
+ */
+function sentIdsOf(messages) {
+  const ids = messages.flatMap(callsIn).map((call) => String(call?.id ?? ""));
+  const owners = new Map(ids.filter((id) => !id.includes("|")).map((id) => [id, id]));
+  const sentId = (id) => {
+    const short = id.split("|", 1)[0] || id;
+    if (!owners.has(short)) owners.set(short, id);
+    return owners.get(short) === id ? short : id;
+  };
+  return new Map(ids.map((id) => [id, sentId(id)]));
+}
 
 /** pi's arguments are an object. Other values, and numbers that would lose digits, keep their text as well. */
-function callBlock(call) {
+function callBlock(call, sentIds) {
   const { id, name, arguments: text } = readCall(call);
   let value;
   try {
@@ -125,7 +138,7 @@ function callBlock(call) {
   const signed = call?.thoughtSignature && { thoughtSignature: call.thoughtSignature };
   return {
     type: "toolCall",
-    id: sentId(id),
+    id: sentIds.get(id),
     name,
     arguments: given,
     ...(!isAsGiven && { argumentsText: text }),

@@ -25,6 +25,8 @@ const promptTokens = {
   allowed: "a whole number from 400 on",
   accepts: (value) => count.accepts(value) && value >= 400,
 };
+/** Longest believable wait for another process's summary, in timeouts. A longer one was set by a wrong clock. */
+const MOST_TIMEOUTS = 2;
 const OPTIONS = {
   maxMessages: [50, atLeastOne],
   maxCompressedMessages: [20, count],
@@ -243,9 +245,12 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const none = { before, after: before, by: "none" };
   if (letGo.length === 0) return none;
   // Processes that share a session must not pay for the same summary. After a crash this ends by itself.
+  let ownUntil;
   const reserve = ({ state }) => {
-    if (state.summarizedUntil > Date.now()) return { result: false };
-    return { state: { ...state, summarizedUntil: Date.now() + options.summarizeTimeoutMs }, result: true };
+    const leftMs = state.summarizedUntil - Date.now();
+    if (leftMs > 0 && leftMs <= MOST_TIMEOUTS * options.summarizeTimeoutMs) return { result: false };
+    ownUntil = Date.now() + options.summarizeTimeoutMs;
+    return { state: { ...state, summarizedUntil: ownUntil }, result: true };
   };
   if (summarize !== undefined && !(await store.change(key, undefined, reserve))) return none;
   const messages = letGo.map(({ message }) => message);
@@ -254,7 +259,8 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
   const replace = (session) => {
-    const { summarizedUntil: _, ...state } = session.state;
+    const { summarizedUntil, ...state } = session.state;
+    if (summarizedUntil !== ownUntil) state.summarizedUntil = summarizedUntil;
     return compress({ ...session, state }, options, letGo, text) ?? { state };
   };
   const compressed = await store.change(key, undefined, replace);

@@ -209,7 +209,7 @@ class RollingMemory {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(isOverflow && { isOverflow }),
     });
-    const kept = tail.map(withoutPast);
+    const kept = tail.flatMap(withoutPast);
     if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
     return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
   }

@@ -62,16 +62,17 @@ function partedByReport(messages) {
 }
 
 /**
- * Returns a message for a new conversation. The reported prompt of an answer becomes 0: it would mislead the count. Claude's thinking
- * is dropped: the newest models refuse it behind another prefix.
+ * Returns a list of one message for a new conversation. The reported prompt of an answer becomes 0: it would mislead the count.
+ * Claude's thinking is dropped: the newest models refuse it behind another prefix. The list is empty if there was nothing else.
  */
 function withoutPast(message) {
   const { role, content, model, usage } = message;
-  if (role !== "assistant") return message;
+  if (role !== "assistant") return [message];
   const isThinker = Array.isArray(content) && /claude/i.test(model);
-  const said = isThinker ? content.filter((block) => block?.type !== "thinking") : [];
+  const said = isThinker ? content.filter((block) => block?.type !== "thinking") : content;
+  if (said?.length === 0 && content.length > 0) return [];
   const report = { ...usage, input: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
-  return { ...message, ...(said.length > 0 && { content: said }), ...(usage && { usage: report }) };
+  return [{ ...message, ...(isThinker && { content: said }), ...(usage && { usage: report }) }];
 }
 
 module.exports = { partedByReport, splitRounds, withoutPast };

@@ -54,7 +54,7 @@ const seed = {
       return [{ role: "toolResult", toolCallId, content: said }];
     const calls = listOf(toolCalls).map((call) => ({ id: call?.id, name: call?.name ?? call?.toolName }));
     const results = listOf(toolResults).map((result, i) => seedResult(result, calls[i]));
-    if (calls.length > 0) said.push({ type: "counted", text: json(toolCalls), [PART]: toolCalls });
+    if (calls.length > 0) said.push({ type: "counted", text: json(toolCalls, unsigned), [PART]: toolCalls });
     const isAnswer = calls.length === 0 && results.length > 0 && !content;
     return isAnswer ? results : [{ role, content: said, toolCalls: calls, [PART]: [] }, ...results];
   },
@@ -66,6 +66,9 @@ const seed = {
     return { ...message, ...Object.fromEntries(cut) };
   },
 };
+
+/** Leaves out Gemini's signatures, which pi's calls do not count either. */
+const unsigned = (key, value) => (key === "thoughtSignature" ? undefined : value);
 
 const writeSeedResults = inParts("toolResults", (result, { isError, payload }) => ({
   ...result,

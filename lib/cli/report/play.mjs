@@ -1,5 +1,5 @@
 // Plays a recording through a policy and bills it, under the two ways in which providers cache prompts. Sizes are the provider's
-// tokens, estimated by a line through the size that was reported for each call.
+// tokens, estimated by a line through the size that was reported for each call. Each model has its own slope.
 
 import { isDeepStrictEqual } from "node:util";
 import { countsOf, PER_MILLION } from "../../bill/prices.js";
@@ -14,6 +14,8 @@ const SCALES = [0.5, 3];
 /** A report smaller than its messages by more than this share and these tokens is of another list. */
 const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
+/** Where messages were left out, the largest requests have most of them. The very largest may have another cause. */
+const ODD_SHARE = 0.9;
 
 /**
  * One `{ tokensBefore, reported, isOdd, tokensOf }` per call of a recording. `tokensBefore` are the tokens of its messages: those
@@ -28,16 +30,19 @@ export function estimatesOf(recording, { overheadTokens = 0 } = {}) {
     return { stretch: call.stretch, model, reported: countsOf(usage)?.prompt, counted };
   });
   const told = calls.filter(({ reported }) => reported !== undefined);
-  const scale = quantile(scalesBetween(told), 0.5) ?? 1;
-  const beside = ({ counted, reported }) => reported - scale * counted;
+  const models = [...new Set(told.map(({ model }) => model))];
+  const scales = models.map((model) => scalesBetween(told.filter((call) => call.model === model)));
+  const common = quantile(scales.flat(), 0.5) ?? 1;
+  const scaleBy = new Map(models.map((model, i) => [model, quantile(scales[i], 0.5)]));
+  const scaleOf = ({ model }) => scaleBy.get(model) ?? common;
+  const beside = (call) => call.reported - scaleOf(call) * call.counted;
   const isOdd = (call) => -beside(call) > Math.max(DISAGREES_TOKENS, DISAGREES_SHARE * call.reported);
   const others = told.filter((call) => !isOdd(call));
-  // Where messages were left out, the largest has most of them.
-  const usual = quantile(others.map(beside), others.length < told.length ? 1 : 0.5) ?? overheadTokens;
+  const usual = quantile(others.map(beside), others.length < told.length ? ODD_SHARE : 0.5) ?? overheadTokens;
   let last = usual;
   return calls.map((call) => {
     if (call.reported !== undefined) last = isOdd(call) ? usual : beside(call);
-    const base = last;
+    const [base, scale] = [last, scaleOf(call)];
     const lineAt = (tokens) => Math.round(Math.max(0, base + scale * tokens));
     const { reported } = call;
     const tokensBefore = reported === undefined || isOdd(call) ? lineAt(call.counted) : reported;
@@ -55,11 +60,11 @@ function countOf(message) {
   return counts.get(message);
 }
 
-/** Provider tokens per cl100k token, from each report of a model to the next in the same stretch. */
+/** Provider tokens per cl100k token, from each report of one model to its next in the same stretch. */
 function scalesBetween(told) {
   return told.flatMap((call, i) => {
     const last = told[i - 1];
-    if (last?.stretch !== call.stretch || last.model !== call.model) return [];
+    if (last?.stretch !== call.stretch) return [];
     const tokens = call.counted - last.counted;
     const scale = (call.reported - last.reported) / tokens;
     return tokens >= MIN_STEP_TOKENS && scale >= SCALES[0] && scale <= SCALES[1] ? [scale] : [];

@@ -13,34 +13,40 @@ const WORDS = {
 const WITH_BREAKPOINTS = /anthropic|claude/i;
 /** Prices that differ among calls. */
 const KINDS = ["input", "read", "write"];
+/** Prices of a call that was billed at nothing. */
+const FREE = { input: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
  * `{ prices, byCall }` for a recording. Each price is in dollars per million tokens, or in tokens of input per token if the `unit` is
  * "tokens". `byCall` has `{ input, read, write }` of each call. `prices` are `{ unit, source, model, ttlSeconds, input, read, write,
- * range }`: those of the most frequent model, and the lowest and the highest of all calls. `named` are the user's prices, `cache`
- * is the hook's option.
+ * range }`: those of the most frequent model that was not free, and the lowest and the highest of all calls. `named` are the user's
+ * prices, `cache` is the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
   const answers = recording.calls.length > 0 ? recording.calls.map(({ at }) => recording.all[at]) : [{}];
   const own = new Prices(named);
   const calls = answers.map(({ usage, ...answer }) => {
+    const isFree = usage?.cost?.total === 0;
     const [model, counts] = [modelOf(answer), countsOf(usage) ?? {}];
     const cost = named ? undefined : usage?.cost;
-    return { model, counts, price: own.of(model, { cost }, counts) };
+    return { model, counts, isFree, price: own.of(model, { cost }, counts) };
   });
   const known = calls.filter(({ price }) => price !== undefined);
   const isPriced = known.length > 0;
   const unit = isPriced ? PER_MILLION : 1;
-  // A call without a price has the first of its model, else the input of another model. Without any a token of input costs 1.
+  // A call without a price has the first of its model. Else it was free if its bill says so, or has the input of another model.
+  // Without any price a token of input costs 1.
   const others = new Prices({ input: (known[0]?.price.input ?? 1) / PER_MILLION });
-  const likely = ({ model, counts }) =>
-    known.find((call) => call.model === model)?.price ?? others.of(model, {}, counts);
+  const likely = ({ model, counts, isFree }) =>
+    known.find((call) => call.model === model)?.price ??
+    (isFree && isPriced ? FREE : others.of(model, {}, counts));
   const byCall = calls.map((call) => {
     const { input, cacheRead, cacheWrite } = call.price ?? likely(call);
-    const { read = cacheRead / input, write = cacheWrite / input } = cache;
-    return { input: input / unit, read: (read * input) / unit, write: (write * input) / unit };
+    const read = cache.read === undefined ? cacheRead : cache.read * input;
+    const write = cache.write === undefined ? cacheWrite : cache.write * input;
+    return { input: input / unit, read: read / unit, write: write / unit };
   });
-  const model = mostFrequent(calls);
+  const model = mostFrequent(calls.filter((_, i) => byCall[i].input > 0));
   const isHourly = answers.some(({ usage }) => usage?.cacheWrite1h > 0);
   const prices = {
     unit: isPriced ? "dollars" : "tokens",
