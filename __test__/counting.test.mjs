@@ -69,6 +69,11 @@ test("within a limit", () => {
     assert.equal(isWithinTokenLimit(input, wanted - 1, { encoding: "o200k_base" }), false);
   }
   assert.equal(isWithinTokenLimit("", 0), 0);
+  const withParts = [{ role: "user", content: "hello", parts: [{ type: "text", text: "hello" }] }];
+  assert.equal(
+    isWithinTokenLimit(withParts, 100),
+    isWithinTokenLimit([{ role: "user", content: "hello" }], 100),
+  );
   const calls = [{ id: "1", type: "function", function: { name: "write", arguments: TEXT } }];
   const image = { type: "image", data: "aGk=", mimeType: "image/png" };
   for (const beside of [

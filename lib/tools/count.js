@@ -58,7 +58,12 @@ function sizesOf(list, offThread, encoding, byLength) {
 function isChat(input) {
   if (!Array.isArray(input) || !input.every((message) => typeof message?.content === "string")) return false;
   const isText = ({ content }) => typeof content === "string" || content.every(({ type }) => type === "text");
-  return new Shapes().read(input).every(isText);
+  try {
+    return new Shapes().read(input).every(isText);
+  } catch {
+    // Another shape, of which only the contents are read.
+    return true;
+  }
 }
 
 /** As in gpt-tokenizer: the count, or false if it is more than `limit`. */
