@@ -118,7 +118,8 @@ export interface TransformContextOptions {
   /** Tokens that one image counts as. Default 1200; set what your provider bills. */
   imageTokens?: number;
   /**
-   * Learn from the transcript's usage how the provider counts. Default true; false uses the encoding's counts as they are.
+   * Learn from the transcript's usage how the provider counts. Default true; false uses the encoding's counts as they are, and
+   * learns from refusals only.
    */
   calibrate?: boolean;
   /**
