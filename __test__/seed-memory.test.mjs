@@ -275,19 +275,23 @@ describe("a failing, hanging, empty or garbage summariser falls back", () => {
   });
 
   test("an abort and a reset end the wait for an earlier answer's summary", { timeout: 5000 }, async () => {
-    const signals = [];
-    const summarize = (_, { signal }) => new Promise(() => signals.push(signal));
+    let tell;
+    const signalled = new Promise((resolve) => {
+      tell = resolve;
+    });
+    const summarize = (_, { signal }) => new Promise(() => tell(signal));
     const { memory, events } = memoryOf({
       contextWindow: 400,
       summarize,
       timeoutMs: Number.MAX_SAFE_INTEGER,
     });
     const answered = memory.afterReply(rounds(10));
+    const signal = await signalled;
     const asked = await memory.beforePrompt(rounds(10), "And now?", AbortSignal.timeout(20));
     assert.deepEqual([asked.messages.length, asked.rolledOver], [21, false]);
     const next = memory.beforePrompt([], "A new one?");
     memory.reset();
-    assert.ok(signals[0].aborted);
+    assert.ok(signal.aborted);
     assert.equal((await answered).rolledOver, false);
     assert.deepEqual([(await next).messages.length, memory.history, events], [1, [], []]);
   });
