@@ -2,14 +2,14 @@
 // a weight relative to input, by the family of its model.
 "use strict";
 
-const { cacheFamilies, cacheOptions, cacheTtlSeconds } = require("../contract.js");
+const { cacheFamilies, cacheOptions, cacheTtlSeconds, constants } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
 /** Lifetime of a cache entry paid for an hour. */
-const HOUR_SECONDS = 3600;
+const HOUR_SECONDS = constants.hourSeconds.default;
 /** Price of a token written to the cache for an hour, relative to input: Anthropic's, and nobody else writes for an hour. */
-const HOUR_WRITE = 2;
+const HOUR_WRITE = constants.hourWrite.default;
 /** Highest believable price of a token in dollars. A bill above it is a mistake. */
 const MAX_PRICE = 1e-3;
 /** Price of an answer's token relative to input: what most providers charge. */

@@ -32,7 +32,7 @@ class Conversation {
   /** The list of the newest pending call. */
   #ahead;
 
-  /** `native` is a Conversation of the addon that counts by `encoding`; `language` is that of the markers. */
+  /** `native` is a Conversation of the addon, which counts by `encoding`. Markers are written in `language`. */
   constructor(native, host, { encoding, language }) {
     this.#native = native;
     this.#host = host;

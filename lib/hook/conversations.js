@@ -5,7 +5,7 @@ const { isAnswer, isSameMessage, sharedBeginning } = require("./values.js");
 
 /** Most conversations compared with a list, the latest. */
 const MOST = 256;
-/** Most conversations held strongly, the latest: those of a host that passes copies have no other holder. */
+/** Most conversations held strongly, the latest. A host that passes copies holds none itself. */
 const MOST_COPIED = 8;
 /** Successive cuts of the beginning after which a conversation is no longer forked. */
 const MOST_CUTS = 2;
@@ -49,8 +49,8 @@ class Conversations {
   }
 
   /**
-   * The only conversation, if it is that of the last call and a compaction left only a summary, or answers to that call. It
-   * is forgotten here.
+   * Forgets and returns the only conversation, if it made the last call and a compaction left only a summary, or answers to
+   * that call.
    */
   #compacted([only, ...others], list) {
     const isOnly = only !== undefined && only === this.#recent[0].deref() && others.length === 0;

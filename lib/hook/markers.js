@@ -58,8 +58,8 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
 }
 
 /**
- * Cuts a text to the lines in `ranges`, `[first, end]` in order. `markersFor(gaps, chars)` returns the marker lines for gaps
- * of these numbers of lines in a text of this length.
+ * Cuts a text to the lines in `ranges`, `[first, end]` in order. `markersFor(gaps, chars)` returns one marker line per gap: `gaps` are
+ * their numbers of lines, `chars` is the length of the text.
  */
 function keptLines(text, ranges, markersFor) {
   const lines = text.split("\n");
@@ -77,8 +77,8 @@ function keptLines(text, ranges, markersFor) {
 }
 
 /**
- * The marker lines for gaps of `gaps` lines in a text of `chars` characters: the host's `own`, or if it fails those of
- * `language`, of which the first says more. The last ends with the handle, if there is one.
+ * The marker lines for gaps of `gaps` lines in a text of `chars` characters. The host's function `own` writes them. If it fails they
+ * are written in `language`; then the first says more. The last one ends with the handle, if there is one.
  */
 function gapMarkers(gaps, chars, { own, language, handle }) {
   const { first, gap, handle: ending } = MARKERS[language];

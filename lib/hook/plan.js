@@ -109,7 +109,7 @@ function contentOf({ role, content }, { action, ranges, images }, text, language
   return images > 0 ? withoutImages(left, images, MARKERS[language].image.join("")) : left;
 }
 
-/** Text fields beside `content` that a cut shortens. Their positions follow those of the text blocks. */
+/** Cuts the text fields other than `content`. Their positions follow the text blocks'. */
 function cutFields(message, { ranges }, language) {
   let at = 0;
   withTexts(message.content, () => {

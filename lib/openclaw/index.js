@@ -88,7 +88,7 @@ class Session {
     await this.#transform(this.#last);
     if (this.#tokens <= limit)
       return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
-    this.answered();
+    this.#limit = Number.POSITIVE_INFINITY;
     return undefined;
   }
 

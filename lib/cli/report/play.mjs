@@ -14,7 +14,7 @@ const SCALES = [0.5, 3];
 /** A report smaller than its messages by more than this share and these tokens is of another list. */
 const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
-/** Where messages were left out, the largest requests have most of them. The very largest may have another cause. */
+/** Quantile of the usual overhead if messages were left out: most requests lack some, and the largest may be an outlier. */
 const ODD_SHARE = 0.9;
 
 /**
@@ -74,8 +74,8 @@ function scalesBetween(told) {
 /**
  * Plays a recording through `policy` (`(messages) => Promise<messages>`, called before each call with the messages before it)
  * and adds up the costs; `series` has the cost of each call. The loop is closed: a policy reads the usage of its own requests under
- * the `cache` of the setting, not the recorded one. `byCall` has the prices of each call, if they are not those of `prices`. `calls`
- * are those that are played, by default all. `onCall` gets each call: `{ number, at, stretch, before, request, answer, tokensBefore,
+ * the `cache` of the setting, not the recorded one. `byCall` has a price per call; without it `prices` holds for all. `calls` lists
+ * the calls to play, by default all. `onCall` gets each call: `{ number, at, stretch, before, request, answer, tokensBefore,
  * tokens }`, its number, its answer's number, the messages before it, those that were sent, and the answer with its usage.
  */
 export async function billOf(recording, policy, setting) {

@@ -18,9 +18,9 @@ const FREE = { input: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
  * `{ prices, byCall }` for a recording. Each price is in dollars per million tokens, or in tokens of input per token if the `unit` is
- * "tokens". `byCall` has `{ input, read, write }` of each call. `prices` are `{ unit, source, model, ttlSeconds, input, read, write,
- * range }`: those of the most frequent model that was not free, and the lowest and the highest of all calls. `named` are the user's
- * prices, `cache` is the hook's option.
+ * "tokens". `byCall` has `{ input, read, write }` per call. `prices` is `{ unit, source, model, ttlSeconds, input, read, write, range }`
+ * of the most frequent model that was not free; `range` has the lowest and the highest price of all calls. `named` holds the user's
+ * prices, `cache` the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
   const answers = recording.calls.length > 0 ? recording.calls.map(({ at }) => recording.all[at]) : [{}];

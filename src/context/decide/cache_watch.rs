@@ -6,13 +6,9 @@
 use super::by_model::ByModel;
 use super::economy::Prices;
 use crate::context::facts::transcript::{Assistant, Source, Usage};
-use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily};
+use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily, HOUR_SECONDS, HOUR_WRITE};
 
 const MS_PER_SECOND: f64 = 1000.0;
-/// Lifetime of entries written for an hour.
-const HOUR_SECONDS: f64 = 3600.0;
-/// Price of writing them: Anthropic's, and nobody else writes for an hour.
-const HOUR_WRITE: f64 = 2.0;
 /// A call that read at least this share of the last prompt found its prefix alive.
 const READ_SHARE: f64 = 0.5;
 /// Shortest gap, in seconds, after which a miss shows expiry. Earlier ones have other causes (another machine, a full cache).
@@ -174,6 +170,7 @@ impl ModelCache {
         let relative = |price: f64, (least, most): (f64, f64)| {
             Some(price / input).filter(|share| (least..=most).contains(share))
         };
+        // Nobody but Anthropic writes for an hour.
         let hourly = self.writes_for_an_hour.then_some(HOUR_WRITE);
         let documented = hourly.or(family.map(|family| family.write));
         Prices {

@@ -9,7 +9,7 @@ use crate::context::decide::verdict::Verdict;
 use crate::context::decide::view::View;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
-use crate::context::request::layers::shrink::Goals;
+use crate::context::request::layers::shrink::{Goals, LargeInputs};
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
@@ -86,11 +86,10 @@ impl Fold {
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = account.last_group();
-        let (inputs, large) = self.large_inputs();
+        let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            let is_input = |row: &Row| index >= inputs && row.message.tokens > large;
-            opens.is_some_and(|row| index >= last || row.message.is_user() || is_input(row))
+            opens.is_some_and(|row| index >= last || row.message.is_user() || inputs.has(account, index))
         };
         let of_group =
             |start| account.group(start).filter_map(|index| account.row(index)).map(Row::tokens).sum();
@@ -101,10 +100,10 @@ impl Fold {
     /// The first positions that a batch does not edit, by the host's options. Above a limit it spares only the last group.
     fn spared(&self) -> Spared {
         let Self { account, limits, .. } = self;
-        let (inputs, large) = self.large_inputs();
+        let inputs = self.large_inputs();
         if self.is_reported() && self.context() > self.limit() {
             let last = account.last_group();
-            return Spared { messages: last, results: last, thinking: last, images: last, inputs, large };
+            return Spared { messages: last, results: last, thinking: last, images: last, inputs };
         }
         Spared {
             messages: window::tail_start(account, limits),
@@ -113,15 +112,11 @@ impl Fold {
             // The older ones are omitted already.
             images: 0,
             inputs,
-            large,
         }
     }
 
-    /// The index after the newest sent answer, and the cl100k tokens above which a message from there on is cut by layer 4, not
-    /// dropped.
-    fn large_inputs(&self) -> (usize, usize) {
-        let large = OLDER_SHARE * self.limit_room() / self.estimate().scale;
-        (self.account.seen_end(), large as usize)
+    fn large_inputs(&self) -> LargeInputs {
+        LargeInputs::of(&self.account, self.limit_room() / self.estimate().scale)
     }
 
     /// Strips the thinking of closed turns. Some models bind it to its prefix, and a batch always changes an old message.

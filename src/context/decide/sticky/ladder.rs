@@ -9,6 +9,7 @@ use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
 use crate::context::request::account::{Account, Form};
 use crate::context::request::layers::keep::States;
+use crate::context::request::layers::shrink::LargeInputs;
 use crate::context::request::layers::{tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::PRICE_STEP;
@@ -25,9 +26,8 @@ pub(super) struct Spared {
     pub(super) thinking: usize,
     /// No message that shows an image is dropped from here on.
     pub(super) images: usize,
-    /// No custom message of more than `large` cl100k tokens is dropped from here on.
-    pub(super) inputs: usize,
-    pub(super) large: usize,
+    /// Layer 4 cuts these.
+    pub(super) inputs: LargeInputs,
 }
 
 /// A batch in progress.
@@ -167,8 +167,8 @@ impl Ladder<'_> {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
             Body::Custom | Body::Other => {
-                let is_input = start >= self.spared.inputs && message.tokens > self.spared.large;
-                !is_input && self.account.last_user().is_some_and(|last| start < last)
+                !self.spared.inputs.has(self.account, start)
+                    && self.account.last_user().is_some_and(|last| start < last)
             }
             _ => false,
         });

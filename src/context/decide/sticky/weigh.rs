@@ -113,15 +113,12 @@ impl Fold {
     fn host_limit_due(&self) -> f64 {
         let limit = self.limits.host_limit();
         let left = if self.rental.is_made { self.left() } else { 0.0 };
-        let whole = if left > limit { self.limits.budget().min(2.0 * left) } else { limit };
-        limit.max(left + GROWTH_SHARE * whole)
+        due(limit, left, self.limits.budget().min(2.0 * left))
     }
 
     /// Size above which the threshold demands a batch: at least `GROWTH_SHARE` above the size that the last batch left.
     fn threshold_due(&self) -> f64 {
-        let (threshold, left) = (self.limits.threshold(), self.left());
-        let whole = if left > threshold { self.limits.budget() } else { threshold };
-        threshold.max(left + GROWTH_SHARE * whole)
+        due(self.limits.threshold(), self.left(), self.limits.budget())
     }
 
     /// Size above which the budget demands a batch. If the last batch stayed above the budget, the context must have grown
@@ -175,6 +172,13 @@ impl Fold {
         let payback_calls = payback_calls(removable, left, prices);
         Arithmetic { verdict, is_cold, context, removable, carried, rewrite, payback_calls }
     }
+}
+
+/// Size above which a limit demands a batch after one that left `left`: it must grow by `GROWTH_SHARE` of the limit, or of `above`
+/// if that one stayed above the limit.
+fn due(limit: f64, left: f64, above: f64) -> f64 {
+    let whole = if left > limit { above } else { limit };
+    limit.max(left + GROWTH_SHARE * whole)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod forms;
 pub mod identifiers;
 pub mod keep;
 pub mod lines;
+mod operation;
 mod patch;
 pub mod paths;
 mod script;

@@ -32,29 +32,46 @@ impl Goals {
     }
 }
 
+/// Large texts that an app or the user's shell wrote since the last answer. Like new results they are cut, not dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct LargeInputs {
+    /// Position after the newest sent answer.
+    start: usize,
+    /// cl100k tokens that a large one exceeds.
+    least: f64,
+}
+
+impl LargeInputs {
+    /// Those of a request with room for so many cl100k tokens.
+    pub fn of(account: &Account, room: f64) -> Self {
+        Self { start: account.seen_end(), least: OLDER_SHARE * room }
+    }
+
+    /// Returns `true` if the message at `index` is one.
+    pub fn has(&self, account: &Account, index: usize) -> bool {
+        let is_large = |of: &Message| of.tokens as f64 > self.least && !of.is_user() && !of.is_tool_result();
+        index >= self.start && account.message(index).is_some_and(is_large)
+    }
+}
+
 /// Edits until `account` fits, or only the irreducible rest is left.
 pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let budget = goals.others;
     let mut room = Room { account, estimate, budget };
     let last = room.account.last_group();
-    let seen_end = room.account.seen_end();
-    let share = OLDER_SHARE * (budget - estimate.base) / estimate.scale;
+    let inputs = LargeInputs::of(room.account, (budget - estimate.base) / estimate.scale);
+    let share = inputs.least;
     let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group >= last);
     let is_result = |account: &Account, index| account.message(index).is_some_and(Message::is_tool_result);
     let is_users = |account: &Account, index| account.message(index).is_some_and(Message::is_user);
-    // A large text that an app or the user's shell wrote since the last answer is as new as a result.
-    let is_input = |account: &Account, index| {
-        let is_large = account.row(index).is_some_and(|row| row.message.tokens as f64 > share);
-        index >= seen_end && is_large && !is_users(account, index) && !is_result(account, index)
-    };
     let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
     let newest = room.cuttable(|account, index| {
-        (is_result(account, index) && is_newest(account, index)) || is_input(account, index)
+        (is_result(account, index) && is_newest(account, index)) || inputs.has(account, index)
     });
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
-    let may_go = |account: &Account, index| !is_users(account, index) && !is_input(account, index);
+    let may_go = |account: &Account, index| !is_users(account, index) && !inputs.has(account, index);
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
     if room.fits(rest) || rest as f64 > share {
