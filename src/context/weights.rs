@@ -26,23 +26,35 @@ impl Forgetting {
 
 // What a loss costs. One use of a name is the unit.
 
+/// Expected uses of a new name, and quotes of a line in edits, at first.
+const FIRST_USES: f64 = 0.3;
+// Half-lives, in calls. One for two kinds moves no figure of the closed loop by more than its noise.
+/// Of a line that the model wrote, and of the answers that copy a line.
+const SHORT: f64 = 10.0;
+/// Of a new name, and of a line that the model read.
+const MIDDLE: f64 = 17.0;
+/// Of a name that the model used, and of its memory of files while it edits nothing.
+const LONG: f64 = 30.0;
+/// Of the model's own words, for the answers that copy them.
+const LONGEST: f64 = 70.0;
+
 /// A name that only tools have shown: nothing else could bring it back.
-pub const NEW_NAME: Forgetting = Forgetting { worth: 0.307, half_life: 16.0 };
+pub const NEW_NAME: Forgetting = Forgetting { worth: FIRST_USES, half_life: MIDDLE };
 /// A name that the model has used once. It rises with the square root of its uses.
-pub const USED_NAME: Forgetting = Forgetting { worth: 0.122, half_life: 30.0 };
+pub const USED_NAME: Forgetting = Forgetting { worth: 0.122, half_life: LONG };
 /// A line of a file that the model wrote, for the edits that quote it.
-pub const OWN_LINE: Forgetting = Forgetting { worth: 0.307, half_life: 9.0 };
+pub const OWN_LINE: Forgetting = Forgetting { worth: FIRST_USES, half_life: SHORT };
 /// A line of a file that the model read. Its age starts at the first edit after the read: an agent that reads thirty files
 /// and then edits them remembers the first as well as the last.
-pub const READ_LINE: Forgetting = Forgetting { worth: 0.3, half_life: 18.0 };
-/// Calls without an edit that halve the chance of a quote from a read line: lines age without edits, too.
-pub const EDITING_HALF_LIFE: f64 = 30.0;
+pub const READ_LINE: Forgetting = Forgetting { worth: FIRST_USES, half_life: MIDDLE };
+/// The chance of a quote from a read line by the calls since the last edit: lines age without edits, too.
+pub const EDITING: Forgetting = Forgetting { worth: 1.0, half_life: LONG };
 /// A UTF-16 code unit of a line that the model wrote, for the answers that copy it.
-pub const WRITTEN_UNIT: Forgetting = Forgetting { worth: 0.000_753, half_life: 70.0 };
+pub const WRITTEN_UNIT: Forgetting = Forgetting { worth: 0.000_753, half_life: LONGEST };
 /// A UTF-16 code unit of any other line, for the answers that copy it.
-pub const SHOWN_UNIT: Forgetting = Forgetting { worth: 0.000_377, half_life: 12.0 };
+pub const SHOWN_UNIT: Forgetting = Forgetting { worth: 0.000_377, half_life: SHORT };
 /// One of the agent's own calls: it shows what was done, and in which order.
-pub const OWN_CALL: f64 = 0.714;
+pub const OWN_CALL: f64 = 0.8;
 
 // When to make a batch, and how large.
 
@@ -54,9 +66,6 @@ pub const LEAST_SHARE: f64 = 1.0 / 3.0;
 /// `economy` over this is the multiple of a batch's cost that carrying must have cost before: 4 at 230. Ski rental uses 1,
 /// but each batch loses something. At the same bill, 1.5 makes a sixth more answers miss something.
 pub const ECONOMY_PER_TIMES: f64 = 57.0;
-/// The multiple between `context_ratio` of the window and its budget. On 16 unseen sessions, 318 answers miss something for
-/// $155.3 at 1, 305 for $157.6 at 2, and 298 for $159.0 at 3.
-pub const THRESHOLD_TIMES: f64 = 2.0;
 /// Shares of the free room that a batch at a limit may fill, and shares of the request that it may leave unedited in front.
 /// Finer steps won nothing on 33 stretches of 60 calls in windows of 8k, 16k and 32k.
 pub const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];

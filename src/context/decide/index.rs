@@ -12,9 +12,7 @@ use crate::context::facts::traits::lines::Line;
 use crate::context::facts::traits::target::{File, Target};
 use crate::context::request::account::Account;
 use crate::context::request::plan::{Keep, Reason};
-use crate::context::weights::{
-    EDITING_HALF_LIFE, Forgetting, NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, WRITTEN_UNIT,
-};
+use crate::context::weights::{EDITING, NEW_NAME, OWN_LINE, READ_LINE, SHOWN_UNIT, USED_NAME, WRITTEN_UNIT};
 
 /// All names and lines shown so far, and the edits of files.
 #[derive(Clone, Debug, Default)]
@@ -182,8 +180,7 @@ impl CoverageIndex {
             (OWN_LINE, piece.last_shown, 1.0)
         } else {
             let idle = self.age(self.edits.last().copied().unwrap_or(0));
-            let nearness = Forgetting { worth: 1.0, half_life: EDITING_HALF_LIFE }.after(idle);
-            (READ_LINE, self.first_edit_after(piece.last_shown), nearness)
+            (READ_LINE, self.first_edit_after(piece.last_shown), EDITING.after(idle))
         };
         // A model that works on a file may come back to any line of it.
         let since = self.touched.get(&file).map_or(since, |&touched| touched.max(since));

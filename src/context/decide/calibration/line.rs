@@ -3,7 +3,7 @@
 //! reports. Added text counts as in the newest steps. Removed text is older: it counts as the text between the smallest
 //! known prompt and the newest.
 
-use super::PRIOR_SCALE;
+use super::{BELIEVED, PRIOR_SCALE};
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS, Size};
 
 /// Provider tokens per cl100k token, with some margin above: from 0.15 (Georgian by o200k) to 3. Chinese takes 0.4 by a
@@ -26,8 +26,6 @@ const REPORTS: usize = 32;
 /// tokens.
 const DOUBTED_SHARE: f64 = 0.05;
 const DOUBTED_TOKENS: f64 = 1000.0;
-/// The next one confirms it only with this share of what the line gives its text: with less, both are of other lists.
-const LEAST_CONFIRMED: f64 = 0.5;
 
 /// A reported prompt.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +108,8 @@ impl Line {
             return;
         }
         if !self.agree(newest, &next) {
-            let is_enough = next.tokens >= LEAST_CONFIRMED * self.estimate.scale * next.counted();
+            // With less, both are of other lists.
+            let is_enough = next.tokens >= BELIEVED * self.estimate.scale * next.counted();
             let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
             if !is_certain && !is_confirmed {
                 self.doubted = Some(next);

@@ -4,10 +4,9 @@
 
 use super::line::{Line, Report};
 
-/// Largest error counted for one report, as a share of its prompt: a false report must not decide.
+/// Largest error counted for one report, as a share of its prompt: a false report must not decide. It is also the lead in
+/// error that whole lists need: they may look right while a scale is learned.
 const MOST_MISSED: f64 = 0.25;
-/// Lead in error, in shares of a prompt, that whole lists need: they may look right while a scale is learned.
-const LEAST_LEAD: f64 = 0.2;
 
 /// A reading of the reports: its line, and the sum of its errors, in shares of the prompts.
 #[derive(Clone, Debug)]
@@ -49,7 +48,7 @@ impl Lines {
 
     /// The line with the smaller errors.
     pub(super) fn best(&self) -> &Line {
-        let whole = self.whole.as_ref().filter(|whole| whole.missed + LEAST_LEAD < self.edited.missed);
+        let whole = self.whole.as_ref().filter(|whole| whole.missed + MOST_MISSED < self.edited.missed);
         &whole.unwrap_or(&self.edited).line
     }
 
@@ -61,7 +60,7 @@ impl Lines {
         }
         if let Some(reading) = &mut self.whole {
             // The hook may have begun at this call.
-            if reading.missed_with(&edited) + LEAST_LEAD < self.edited.missed_with(&edited) {
+            if reading.missed_with(&edited) + MOST_MISSED < self.edited.missed_with(&edited) {
                 self.edited = reading.clone();
             }
             reading.add(whole, is_certain);

@@ -23,8 +23,9 @@ pub const PRIOR_SCALE: f64 = 1.27;
 const USUAL_OVERHEAD: f64 = 5000.0;
 /// Most answers kept without a usable report, the latest.
 const UNREPORTED: usize = 16;
-/// Largest relative error between the prompt that a refusal names and the estimate. Beyond it the number is not the prompt.
-const MOST_MISS: f64 = 0.5;
+/// Smallest share of the estimate that a reported or refused prompt has, and largest relative error of the latter. Beyond it
+/// the number is not of this request.
+const BELIEVED: f64 = 0.5;
 
 /// Size of a request without the hook's edits and with them, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -168,7 +169,7 @@ impl Calibration {
         let estimated = self.estimate().tokens(size);
         let is_known = self.models.get(source).and_then(|model| model.lines.as_ref()).is_some();
         let is_plausible = |tokens: &f64| match refusal.limit_for(*tokens) {
-            _ if is_known => (tokens / estimated - 1.0).abs() <= MOST_MISS,
+            _ if is_known => (tokens / estimated - 1.0).abs() <= BELIEVED,
             // Otherwise even a request without messages would be over the limit.
             Some(limit) => tokens - PRIOR_SCALE * (size.cl100k as f64) < limit,
             None => true,

@@ -7,7 +7,7 @@ use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
 use crate::context::request::validity::holds_turn;
-use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE, THRESHOLD_TIMES};
+use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
 use crate::tokens::estimate::Size;
 
 /// The state of the ski-rental rule.
@@ -69,7 +69,7 @@ impl Fold {
         match verdict {
             Verdict::Carried => self.policy.economy / ECONOMY_PER_TIMES,
             // The host's own limit is obeyed at any cost.
-            Verdict::OverThreshold if context <= self.limits.host_limit() => THRESHOLD_TIMES,
+            Verdict::OverThreshold if context <= self.limits.host_limit() => 1.0,
             _ => 0.0,
         }
     }
