@@ -76,6 +76,7 @@ mod tests {
             ("bash", r#"{"command":"cat skills/pdf/SKILL.md"}"#, "SKILL.md"),
             ("Read", r#"{"file_path":".cursor/rules/style.mdc"}"#, "style.mdc"),
             ("Write", r#"{"file_path":"PLAN.md","content":"- [x] one\n- [ ] two"}"#, "PLAN.md"),
+            ("read", r#"{"path":"docs/Implementation-Plan.md"}"#, "Implementation-Plan.md"),
             ("TodoWrite", r#"{"todos":[]}"#, "TodoWrite"),
             ("bash", r#"{"command":"cat > AGENTS.md <<EOF\n- the only rule\nEOF"}"#, "AGENTS.md"),
             (

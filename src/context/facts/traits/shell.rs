@@ -101,11 +101,14 @@ impl Reader {
             Some(shell) if shell.files == Operands::Shell && depth < MAX_DEPTH => {
                 let flag = rest.iter().position(|word| shell.texts.has(&word.to_lowercase()));
                 let script = flag.map(|at| rest.get(at + 1..).unwrap_or_default());
-                return match (script, &command.body) {
+                // `-Command -` reads the script from the pipe.
+                let script = script.filter(|words| !matches!(words, [] | ["-"]));
+                let piped = command.body.clone().or_else(|| self.text.take());
+                return match (script, piped) {
                     // A POSIX shell takes one word; what follows are arguments of the script. The others join them.
                     (Some([script, ..]), _) if shell.texts.has("-lc") => self.text(script, depth + 1),
                     (Some(words), _) => self.text(&words.join(" "), depth + 1),
-                    (None, Some(body)) => self.text(body, depth + 1),
+                    (None, Some(text)) => self.text(&text, depth + 1),
                     (None, None) => {}
                 };
             }
@@ -203,7 +206,8 @@ impl Reader {
             Operands::Script => {
                 let inline = words.iter().position(|word| program.texts.has(word));
                 let inline = inline.and_then(|at| words.get(at + 1)).copied();
-                script::files(command.body.as_deref().or(inline).unwrap_or_default(), folder)
+                let script = command.body.as_deref().or(inline).or(self.text.as_deref());
+                script::files(script.unwrap_or_default(), folder)
             }
             _ => Vec::new(),
         };

@@ -46,6 +46,10 @@ OpenHands view | str_replace_editor | {"command": "view", "path": "src/a.rs", "v
 OpenHands bash: python | execute_bash | {"command": "python3 - <<'PY'\nprint(open('src/a.rs').read())\nPY"}
 OpenHands bash: python | execute_bash | {"command": "python3 -c \"from pathlib import Path\nprint(Path('src/a.rs').read_text())\""}
 OpenHands bash: python | execute_bash | {"command": "python - <<PY\np = 'src/a.rs'\nfor line in open(p):\n  print(line) # it's read\nPY"}
+pi bash: python | bash | {"command": "cat <<'PY' | python3 -\nprint(open('src/a.rs').read())\nPY"}
+pi bash: cat | bash | {"command": "cat <<EOF | bash\ncat src/a.rs\nEOF"}
+pi bash: cat | bash | {"command": "echo 'cat src/a.rs' | sh"}
+Codex shell: cat | shell | {"command": ["powershell.exe", "-Command", "@'\nGet-Content src/a.rs\n'@ | powershell -NoProfile -Command -"]}
 OpenHands bash: python | execute_bash | {"command": "node <<'JS'\nconsole.log(require('fs').readFileSync(`src/a.rs`, 'utf8'))\nJS"}
 Goose text_editor | developer__text_editor | {"command": "view", "path": "src/a.rs"}
 MCP filesystem read_multiple_files | mcp__fs__read_multiple_files | {"paths": ["src/a.rs"]}
