@@ -293,6 +293,21 @@ test("a conversation whose first message was edited stays known among many", () 
   assert.equal(conversations.find([...changed, user("on")], kind).conversation?.target, changed);
 });
 
+test("of more chats than are compared each goes on with what it was sent", async () => {
+  const hook = createTransformContext({ contextWindow: 200_000 });
+  const chats = Array.from({ length: 300 }, (_, chat) => {
+    const steps = (step) => [calls([`c${step}`]), result(`c${step}`, `${chat} ${step}\n`.repeat(200))];
+    return [user(`chat ${chat}`), ...Array.from({ length: 8 }, (_, step) => steps(step)).flat()];
+  });
+  const sent = [];
+  for (const chat of chats) sent.push(await hook(chat));
+  for (const [at, chat] of chats.entries()) {
+    chat.push(says("done"), user("on"));
+    const again = await hook(chat);
+    assert.ok(sent[at][2] !== chat[2] && again[2] === sent[at][2], `the edited copy in chat ${at}`);
+  }
+});
+
 test("before any answer lists that begin alike are two conversations, behind one they are branches", () => {
   const conversations = new Conversations();
   const kind = { encoding: () => undefined, language: () => "en" };

@@ -3,7 +3,7 @@
 
 const { isAnswer, isSameMessage, sharedBeginning } = require("./values.js");
 
-/** Most conversations compared with a list, the latest. */
+/** Most conversations compared with any list, the latest. Older ones are compared with lists that hold their newest messages. */
 const MOST = 256;
 /** Most conversations held strongly, the latest. A host that passes copies holds none itself. */
 const MOST_COPIED = 8;
@@ -31,7 +31,7 @@ class Conversations {
    * without an answer or the beginning of the conversation: the caller forks, since both may continue.
    */
   find(list, { encoding, language }) {
-    const alive = this.#alive();
+    const alive = this.#alive(list);
     const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
@@ -89,8 +89,11 @@ class Conversations {
     for (const holder of holdersIn(conversation.target)) this.#heldBy.get(holder)?.delete(conversation);
   }
 
-  #alive() {
-    return this.#recent.map((of) => of.deref()).filter((conversation) => conversation !== undefined);
+  /** The conversations that `list` may continue, the latest first. */
+  #alive(list) {
+    const recent = this.#recent.map((of) => of.deref()).filter((conversation) => conversation !== undefined);
+    const held = list.slice(-NEW_MESSAGES).flatMap((message) => [...(this.#heldBy.get(message) ?? [])]);
+    return [...new Set([...recent, ...held])];
   }
 }
 
