@@ -17,6 +17,7 @@ import { createTransformContext } from "../index.js";
 import { loadSession } from "../lib/cli/session.mjs";
 import { createInspector } from "../lib/inspector/index.js";
 import { CallLog } from "../lib/inspector/log.js";
+import { blocksOf } from "../report/blocks.mjs";
 import { agentSession } from "./support/agent-session.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { fieldsOf } from "./support/fields.mjs";
@@ -325,6 +326,20 @@ test("changes begin, hold and end; hosts that hand in copies change nothing", as
   // An edit behind a compaction is none.
   await hook([summary, ...kept.slice(0, 2), { role: "user", content: "another", timestamp: 100 }]);
   assert.equal((await stateOf(inspector)).stretches.at(-1).cause, "edit");
+});
+
+test("a reminder behind the list belongs to its one request, and rewrites nothing", async (t) => {
+  const { inspector, hook } = watch(t);
+  const messages = conversation(12);
+  const reminder = (end) => ({ role: "user", content: `reminder ${end}`, timestamp: 100 + end });
+  for (const end of [15, 17, 19]) await hook([...messages.slice(0, end), reminder(end)]);
+  const state = await stateOf(inspector);
+  assert.equal(state.stretches.length, 1);
+  const shown = [1, 2, 3].map((call) => blocksOf(state, call).map(({ number }) => number));
+  // The reminders are the messages 15, 18 and 21.
+  assert.deepEqual(shown[0].slice(14), [14, 15]);
+  assert.deepEqual(shown[1].slice(14), [14, 16, 17, 18]);
+  assert.deepEqual(shown[2].slice(14), [14, 16, 17, 19, 20, 21]);
 });
 
 test("the page shows what was sent of each message, also where one was moved", async (t) => {

@@ -84,10 +84,11 @@ function describe({ tool, kind, number, tokens, scale, change, schedule }, words
 }
 
 /** The messages a call had before it, in the provider's tokens, each with the share of it that was sent. */
-export function blocksOf({ messages: { role, tool, tokens }, calls, stretches, changes }, call) {
+export function blocksOf({ messages: { role, tool, tokens, gone }, calls, stretches, changes }, call) {
   const { at, stretch, tokensBefore, scale } = calls[call - 1];
   const { opening, from } = stretches[stretch];
-  const numbers = [...opening, [from, at]].flatMap(([first, end]) => range(first, end));
+  const known = [...opening, [from, at]].flatMap(([first, end]) => range(first, end));
+  const numbers = known.filter((number) => at <= (gone[number] ?? at));
   const isNow = (change) => change.from <= call && call <= change.to;
   const edits = new Map(changes.filter(isNow).map((change) => [change.message, change]));
   const counted = numbers.reduce((sum, number) => sum + tokens[number], 0);

@@ -7,7 +7,7 @@ const PAUSE_MS = 200;
 export class Live {
   isConnected = false;
   calls = [];
-  messages = { role: [], tool: [], tokens: [] };
+  messages = { role: [], tool: [], tokens: [], gone: {} };
   stretches = [];
   changes = [];
   /** Number of the newest change known; the host answers null until there is a newer one. */

@@ -38,6 +38,8 @@ class Past {
   role = [];
   tool = [];
   tokens = [];
+  /** By number, how many messages there were when one behind the last answer went: a host's reminder lives for one request. */
+  gone = {};
   /** The host rewrote the past between two: `{ cause, opening, from }`, the opening as runs of numbers. */
   stretches = [{ cause: "start", opening: [], from: 0 }];
   #references = [];
@@ -66,8 +68,18 @@ class Past {
       if (this.role[number] === undefined) this.#add(number, message, tokens[i]);
       return number;
     });
-    const isMore = (number, i) => (i < last.length ? number === last[i] : number >= firstNew);
-    if (numbers.length < last.length || !numbers.every(isMore)) this.#begin(numbers, firstNew);
+    const isMore = (known) => {
+      const isNext = (number, i) => (i < known.length ? number === known[i] : number >= firstNew);
+      return numbers.length >= known.length && numbers.every(isNext);
+    };
+    if (!isMore(last)) {
+      const there = new Set(numbers);
+      const answered = last.findLastIndex((number) => this.role[number] === "assistant");
+      const went = last.filter((number, i) => i > answered && !there.has(number));
+      if (isMore(last.filter((number, i) => i <= answered || there.has(number))))
+        for (const number of went) this.gone[number] = firstNew;
+      else this.#begin(numbers, firstNew);
+    }
     this.#last = numbers;
     return numbers;
   }

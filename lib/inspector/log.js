@@ -118,11 +118,11 @@ class CallLog {
   /** The whole record, `{ revision, calls, messages, stretches, changes }`; null if nothing is newer than that revision. */
   since(revision) {
     if (revision === this.#revision) return null;
-    const { role, tool, tokens, stretches } = this.#past;
+    const { role, tool, tokens, gone, stretches } = this.#past;
     return {
       revision: this.#revision,
       calls: this.#calls,
-      messages: { role, tool, tokens },
+      messages: { role, tool, tokens, gone },
       stretches,
       changes: this.#log.changes,
     };
