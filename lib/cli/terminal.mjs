@@ -5,7 +5,7 @@ import { styleText } from "node:util";
 /** Columns of a terminal that does not report its size. */
 export const USUAL_COLUMNS = 80;
 /** Text is not wrapped narrower than this; the line gets longer instead. */
-const LEAST_PROSE = 24;
+const LEAST_PROSE = 20;
 const TAB = "    ";
 const GAP = "  ";
 /** Code points that take one column; every other one counts as two, which never makes a line too long. */
