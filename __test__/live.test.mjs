@@ -237,6 +237,22 @@ test("an agent whose prompt grew much at a compaction is believed at its second 
   for (const record of (await calls(4, 300)).slice(2)) assertClose(record, 0.01);
 });
 
+test("the clock of the user's messages changes nothing in live use", async () => {
+  const ahead = (by, ms) => {
+    const message = by.user(50);
+    return { ...message, timestamp: message.timestamp + ms };
+  };
+  const { calls, rewrite, loop, scribe } = talk(
+    { basePrompt: 12_000, contextWindow: 128_000, scale: 1.45 },
+    {},
+    { opening: (by) => [ahead(by, 8 * 3_600_000)] },
+  );
+  for (let turn = 0; turn < 3; turn += 1) {
+    for (const record of (await calls(8, 1000)).slice(2)) assertClose(record, 0.02);
+    loop.messages.push(scribe.says(10), ahead(scribe, 120_000));
+  }
+});
+
 both("a refusal is of what was sent, though the host compacted and changed what it kept", async (options) => {
   const { call, calls, loop, rewrite } = talk(
     { ...SMALL, basePrompt: 1000 },

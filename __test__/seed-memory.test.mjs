@@ -375,6 +375,16 @@ describe("the system prompt and tools count (overheadTokens)", () => {
     }
     assert.equal(refused, 0);
   });
+
+  test("is learned though the questions come from a clock that runs ahead", () => {
+    const stamped = rounds(10).map((message, at) => {
+      const isAnswer = message.role === "assistant";
+      const timestamp = 1e12 + 1000 * at + (isAnswer ? 0 : 120_000);
+      return { ...message, timestamp, ...(isAnswer && { usage: usageOf(9000 + at, 10) }) };
+    });
+    const { memory } = memoryOf({ contextWindow: 10_000 });
+    assert.ok(memory.needsContextSummarization(stamped).ratio > 0.9);
+  });
 });
 
 describe("one conversation", () => {

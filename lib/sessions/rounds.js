@@ -50,13 +50,16 @@ function roundsIn(messages) {
 /** Splits messages after the newest answer whose report covers the messages before it. Without one the first part is empty. */
 function partedByReport(messages) {
   let reported = 0;
-  let newest = Number.NEGATIVE_INFINITY;
+  let [newest, inserted] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const [index, { role, usage, stopReason, timestamp }] of messages.entries()) {
-    // An answer older than a message before it belongs to another list.
-    const isOfThese = !(timestamp < newest);
-    newest = Math.max(newest, timestamp ?? newest);
+    if (role === "user") {
+      // Questions may have a clock of their own, but each is newer than the one before.
+      if (timestamp < newest) inserted = newest;
+      newest = Math.max(newest, timestamp ?? newest);
+    }
+    // An answer older than a question put in before it belongs to another list.
     const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);
-    if (isAnswer && isOfThese && usage?.totalTokens > 0) reported = index + 1;
+    if (isAnswer && !(timestamp < inserted) && usage?.totalTokens > 0) reported = index + 1;
   }
   return [messages.slice(0, reported), messages.slice(reported)];
 }

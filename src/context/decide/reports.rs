@@ -72,12 +72,13 @@ impl Reports {
         self.is_rewritten |= other_list.is_some();
         // Without a rewrite, a recording may have been made without the hook, so both sizes stay possible. After one, this
         // process knows the size sent.
-        let is_known = self.is_rewritten && (is_planned_here || other_list.is_some());
+        let is_ours = is_planned_here || other_list.is_some();
+        let is_known = self.is_rewritten && is_ours;
         let edited = other_list.map_or(sent, |sent| sent.edited);
         let stated_window = other_list.map_or(stated_window, |sent| sent.stated_window);
         let sent = SentSizes { raw: if is_known { edited } else { account.raw() }, edited, stated_window };
         if message.is_sent || assistant.usage.refused.is_some() {
-            self.calibration.observe(index, assistant, sent, is_stale && !is_known);
+            self.calibration.observe(index, assistant, sent, is_stale && !is_ours);
         }
     }
 
@@ -143,7 +144,10 @@ mod tests {
         };
         assert!(!takes_in(&mut after_input(), 4_999.0, false));
         assert!(takes_in(&mut after_input(), 5_000.0, false), "at the same time");
-        assert!(!takes_in(&mut after_input(), 4_999.0, true), "as after a restart");
+        assert!(
+            takes_in(&mut after_input(), 4_999.0, true),
+            "it knows what it sent, whatever the clock of inputs says"
+        );
         let mut rewritten = after_input();
         rewritten.after_rewrite(false);
         rewritten.pass(&message(RawRole::User, 5_000.0));
