@@ -45,8 +45,9 @@ export interface TransformContextOptions {
   /** Newest assistant messages that keep their thinking. Default 1; 0 strips all that the provider does not need. */
   keepRecentThinking?: number;
   /**
-   * Newest images that stay, whoever sent them. Default 8 images; a line replaces each older one. The images of
-   * the last user message always stay. No value lets a request exceed its provider's limits on images.
+   * Newest images that stay, whoever sent them. Default 8 images; a line replaces each older one. Those of the last user
+   * message, and of the `keepRecentToolResults` newest results after it, always stay. No value lets a request exceed its
+   * provider's limits on images.
    */
   keepRecentImages?: number;
   /**
