@@ -65,9 +65,9 @@ export interface TransformContextOptions {
    */
   minSummaryChars?: number;
   /**
-   * The line that replaces omitted text: "zh" (default), "en", or a function that returns it; a blank one is
-   * replaced by the built-in. "auto" writes in the language of the conversation: Chinese if the first user message, or a
-   * summary before it, is Chinese.
+   * The line that replaces omitted text: "zh" (default), "en", or "auto", the language of the conversation: Chinese if the
+   * first user message, or a summary before it, is Chinese. A function writes the line for omitted lines; a blank one, and those
+   * for images and for cuts within a text, are built in, as by "auto".
    */
   marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
   /**
@@ -235,9 +235,12 @@ export type StrataEvent =
    * before the hook was made are not reported.
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
-  /** A provider would have refused this: a message was dropped, moved behind message `after`, or lost a call. */
-  | { type: "repaired"; index: number; rule: string; after?: number }
-  /** The list is not pi's, as `mark` shows. The hook returns it untouched. */
+  /**
+   * A provider would have refused this: a message was dropped ("orphan-result"), moved behind message `after`
+   * ("late-result"), or lost a call ("duplicate-call-id"). `rule` is as in `Problem`.
+   */
+  | { type: "repaired"; index: number; rule: string; reason: string; after?: number }
+  /** The list is not pi's, as `mark` shows. The hook returns it untouched. Without `onEvent` the process warns once. */
   | { type: "unknownShape"; mark: string; message: string }
   /**
    * A function of the host threw or returned a wrong value. Once per hook and option, with the cause and the fallback.

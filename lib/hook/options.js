@@ -70,8 +70,9 @@ function windowNow(option, failed) {
   return asked(option, positive, failed) ?? CONTEXT_WINDOW;
 }
 
-function checkHookOptions(owner, given) {
-  const options = checkOptions(owner, given, HOOK_OPTIONS);
+/** Checks a hook's options. `own` is the table of those that `owner` has beside them. */
+function checkHookOptions(owner, given, own) {
+  const options = checkOptions(owner, given, { ...HOOK_OPTIONS, ...own });
   // Given options are obeyed where defaults yield.
   const { reserveTokens, summaryHeadLines, summaryTailLines } = given ?? {};
   Object.defineProperty(options, "given", { value: { reserveTokens, summaryHeadLines, summaryTailLines } });
