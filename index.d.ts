@@ -29,6 +29,7 @@ export const transformContext: TransformContext;
  */
 export function createTransformContext(options?: TransformContextOptions): TransformContext;
 
+/** The options of a hook. */
 export interface TransformContextOptions {
   /**
    * The model's context window in tokens, or a function that returns it, called at each call. Default 200 000, also if
@@ -45,8 +46,9 @@ export interface TransformContextOptions {
   /** Newest assistant messages that keep their thinking. Default 1; 0 strips all that the provider does not need. */
   keepRecentThinking?: number;
   /**
-   * Newest images that stay, whoever sent them. Default 8 images; a line replaces each older one. The images of
-   * the last user message always stay. No value lets a request exceed its provider's limits on images.
+   * Newest images that stay, whoever sent them. Default 8 images; a line replaces each older one. Those of the last user
+   * message, and of the `keepRecentToolResults` newest results after it, always stay. No value lets a request exceed its
+   * provider's limits on images.
    */
   keepRecentImages?: number;
   /**
@@ -64,9 +66,9 @@ export interface TransformContextOptions {
    */
   minSummaryChars?: number;
   /**
-   * The line that replaces omitted text: "zh" (default), "en", or a function that returns it; a blank one is
-   * replaced by the built-in. "auto" writes in the language of the conversation: Chinese if the first user message, or a
-   * summary before it, is Chinese.
+   * The line that replaces omitted text: "zh" (default), "en", or "auto", the language of the conversation: Chinese if the
+   * first user message, or a summary before it, is Chinese. A function writes the line for omitted lines; a blank one, and those
+   * for images and for cuts within a text, are built in, as by "auto".
    */
   marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
   /**
@@ -78,7 +80,8 @@ export interface TransformContextOptions {
    * What stays whole in its newest state, up to a tenth of the window. By default these are instructions (`AGENTS.md`,
    * `CLAUDE.md`, `SKILL.md` and the like), the newest plan or todo list, and what memory tools returned. An object adds
    * `files`, by name, by the end of a path, or by `*` and the end of a name. It adds `tools`, whose newest call stays. `false`
-   * turns it off. Under `everyCall` it is off unless given. `protect` and `excludeTools` outrank it, and a limit outranks all.
+   * turns it off. Without the option it works under "sticky" only, from the first usage report on. `protect` and `excludeTools`
+   * outrank it, and a limit outranks all.
    * @example createTransformContext({ keep: { files: ["docs/api.md"], tools: ["board"] } })
    */
   keep?: false | { files?: string[]; tools?: string[] };
@@ -155,12 +158,13 @@ export interface TransformContextOptions {
   coldAt?: number[] | (() => number[] | undefined);
   /**
    * Largest prompt in tokens, below the window, or a function that returns it: set it just below a price step. Default:
-   * none. Batches and the sliding window act at this size as at their shares of the window. A larger prompt does not fail.
+   * none, also if the function returns none. Batches and the sliding window act at this size as at their shares of the window. A
+   * larger prompt does not fail.
    *
    * @example
    * createTransformContext({ contextWindow: 1_000_000, maxPromptTokens: 195_000 });
    */
-  maxPromptTokens?: number | (() => number);
+  maxPromptTokens?: number | (() => number | undefined);
   /**
    * Memory against the bill under "sticky": the tokens carried for one later use. The names stand for 280, 230 and
    * 90. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
@@ -168,6 +172,7 @@ export interface TransformContextOptions {
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**
    * Called with events of each call, never with text of the conversation. It may throw, reject or be slow without effect.
+   * Without it the process warns once of `unknownShape`, and of `failed` with ERR_NATIVE_UNAVAILABLE.
    */
   onEvent?: (event: StrataEvent) => void;
 }
@@ -187,7 +192,10 @@ export const SUMMARY_TAIL_LINES: 2;
 
 /** `index` is a position in the hook's input; tokens are estimates of the provider's count. */
 export type StrataEvent =
-  /** One per call: sizes of input and output, ms on the main thread and ms in all. */
+  /**
+   * Last event of each planned call, after one per edit in force: sizes of input and output, ms on the main thread and ms in
+   * all. `reason` is a text of `verdicts` in contract.json, or "recomputed at every call".
+   */
   | {
       type: "transformed";
       messagesBefore: number;
@@ -222,9 +230,12 @@ export type StrataEvent =
   | { type: "thinkingStripped"; index: number; blocks: number; tokensSaved: number }
   /** Consecutive messages that one rule dropped, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
-  /** Layer 4 shrank the request: `step` says how. */
+  /** Layer 4 shrank the request. `step` is the `action` of these edits in `Explanation`, whose tokens are summed up. */
   | { type: "shrunk"; step: string; tokensSaved: number }
-  /** Nothing brings the request below `contextWindow - reserveTokens`; `floorTokens` is the smallest it can be. */
+  /**
+   * The request may not fit: it is over `contextWindow - reserveTokens`, or the last one was refused for its length.
+   * `floorTokens` is the size that layer 4 leaves; with `overflow: "keep"` the size it would leave.
+   */
   | { type: "contextOverflow"; tokens: number; contextWindow: number; floorTokens: number }
   /** An endpoint refused a request and named its limit: this model's window until it accepts more or `contextWindow` changes. */
   | { type: "contextWindowLearned"; contextWindow: number; provider: string; model: string }
@@ -234,8 +245,11 @@ export type StrataEvent =
    * before the hook was made are not reported.
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
-  /** A provider would have refused this: a message was dropped, moved behind message `after`, or lost a call. */
-  | { type: "repaired"; index: number; rule: string; after?: number }
+  /**
+   * A provider would have refused this: a message was dropped ("orphan-result"), moved behind message `after`
+   * ("late-result"), or lost a call ("duplicate-call-id"). `rule` is as in `Problem`.
+   */
+  | { type: "repaired"; index: number; rule: string; reason: string; after?: number }
   /** The list is not pi's, as `mark` shows. The hook returns it untouched. */
   | { type: "unknownShape"; mark: string; message: string }
   /**
@@ -269,6 +283,7 @@ export interface Explanation {
   thresholdTokens: number;
   /** Provider tokens per counted token, learned from the transcript. */
   scale: number;
+  /** The decision when to edit, with its arithmetic. */
   schedule: {
     mode: "everyCall" | "sticky";
     /** Why a batch is made now, or waits. */
@@ -365,6 +380,7 @@ export function countTokensAsync(
  * Returns the tokens of `input`, or false as soon as they exceed `limit`; for a text as in gpt-tokenizer. A list of
  * `{ role, content }` with string contents, without calls or images beside them, is a chat, counted as by `countChatTokens`. In
  * gpt-tokenizer a name counts in place of the role, and gpt-3.5-turbo has more tokens around a message.
+ * @throws as `countTokens`; TypeError for a limit that is no number from 0 on
  * @example isWithinTokenLimit(prompt, 8192) // 311
  */
 export function isWithinTokenLimit(
@@ -414,7 +430,7 @@ export function repair<M extends MessageLike>(messages: M[], api?: string): M[];
 export interface Problem {
   /** Position of the message. */
   index: number;
-  /** The rule, such as "orphan-result" or "unanswered-call". */
+  /** A name of `rules` in contract.json, such as "orphan-result" or "unanswered-call". */
   rule: string;
   /** What the provider would answer. Never text of the conversation. */
   message: string;
@@ -446,7 +462,7 @@ export function status(): {
 /**
  * Makes a pi `AgentTool` named `recall`, with which the model reads what was summarised. The hook needs `recall: true`, so
  * that each marker ends with a handle. The tool returns a page of 8000 characters, at most 20 000, and the offset of the
- * next. With a pattern it returns the matches. It searches a pattern literally, but `*` matches anything within a line. For a
+ * next. With a pattern it returns up to 50 matches. It searches a pattern literally, but `*` matches anything within a line. For a
  * wrong handle it lists the newest right ones, or says that no result is long enough to have been shortened.
  * @param messages returns the agent's own messages, which hold every original; called at each use
  * @throws TypeError if `messages` is no function.
@@ -468,7 +484,15 @@ export interface RecallTool {
   ): Promise<{ content: { type: "text"; text: string }[]; details: RecallDetails }>;
 }
 
-/** `next` is the offset of the next page, in UTF-16 code units; null at the end. */
+/** `offset` of the page and of the `next` one, in UTF-16 code units; null at the end. Matches have no `offset`. */
 export type RecallDetails =
-  | { found: true; handle: string; toolName: string; chars: number; next: number | null; matches?: number }
+  | {
+      found: true;
+      handle: string;
+      toolName: string;
+      chars: number;
+      offset?: number;
+      next: number | null;
+      matches?: number;
+    }
   | { found: false; handle: string };

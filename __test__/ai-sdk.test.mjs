@@ -406,10 +406,15 @@ describe("bad input", () => {
     }
     assert.deepEqual(fieldsOf(events, "type"), ["unknownShape"]);
     assert.match(events[0].message, /ModelMessage/);
+    await pruneForBudget([{ role: "user", parts: [] }], { onEvent: (event) => events.push(event) });
+    assert.equal(events[1].mark, 'field "parts"');
   });
 
   test("options that are off are refused by name", async () => {
-    assert.throws(() => createPrepareStep({ contextWindows: 1 }), /there is no option contextWindows/);
+    assert.throws(
+      () => createPrepareStep({ contextWindows: 1 }),
+      /^TypeError: createPrepareStep: there is no option contextWindows/,
+    );
     await assert.rejects(pruneForBudget([], { economy: "mean" }), /option economy/);
   });
 });

@@ -8,7 +8,7 @@ import fs, { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from "
 import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { countTokens } from "../index.js";
+import { countTokens, explain } from "../index.js";
 import { textTable } from "../lib/cli/terminal.mjs";
 import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
@@ -247,6 +247,24 @@ test("the last column of a table wraps below itself", (t) => {
   const rows = [["1", "one two three four five six seven"]];
   const prose = textTable(["a", "why"], rows, { hasProse: true });
   assert.equal(stripVTControlCharacters(prose), "a  why\n1  one two three four five six\n   seven");
+});
+
+test("where no lifetime is published the cache outlives a pause, as the hook takes it", async () => {
+  let [at, prompt] = [0, 3000];
+  const steps = Array.from({ length: 42 }, (_, i) => {
+    at += i === 40 ? 600_000 : 20_000;
+    const usage = { input: 900, cacheRead: prompt, cacheWrite: 0, output: 30 };
+    prompt += 900;
+    const by = { provider: "deepseek", model: "deepseek-chat", usage, timestamp: at };
+    const rows = Array.from({ length: 130 }, (_, row) => `ok ${row} of ${i} passed`).join("\n");
+    return [made.answer(`:c${i}`, by), made.result(`c${i}`, rows, { timestamp: at + 500 })];
+  });
+  const messages = [made.user("go", { timestamp: 0 }), ...steps.flat()];
+  const file = fileOf("deepseek.jsonl", asPiFile(messages));
+  const { schedule, tokensAfter, tokensBefore } = documentOf(["explain", file]);
+  assert.equal(schedule.why, (await explain(messages.slice(0, -2))).schedule.why);
+  assert.equal(tokensAfter, tokensBefore);
+  assert.match(run(["replay", file]).stdout.replace(/\s+/g, " "), /an entry lives through every pause/);
 });
 
 test("explain finds a call before a compaction, and numbers its messages as the recording does", () => {

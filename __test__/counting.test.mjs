@@ -39,8 +39,8 @@ test("by encoding or by model", async () => {
   assert.equal(await countTokensAsync(TEXT, { model: "gpt-4o" }), wanted);
   assert.equal(await countTokensAsync([{ role: "user", content: TEXT }], { encoding: "o200k_base" }), wanted);
   assert.equal(countTokens(TEXT, {}), getEncoding("cl100k_base").encode(TEXT).length);
-  assert.throws(() => countTokens(TEXT, { encoding: "o300k" }), /Unknown encoding "o300k"/);
-  assert.throws(() => countTokens(TEXT, { model: "claude" }), /Unknown model "claude"/);
+  assert.throws(() => countTokens(TEXT, { encoding: "o300k" }), /Unknown encoding "o300k".*loadEncoding/);
+  assert.throws(() => countTokens(TEXT, { model: "claude" }), /Unknown model "claude".*--tokenizer/);
   assert.throws(
     () => countTokens(TEXT, "gpt-4o"),
     /^TypeError: countTokens: options must be an object, not "gpt-4o"/,

@@ -65,7 +65,10 @@ test("its options are the hook's, and its window the model's", async () => {
 
 test("options that are not allowed are refused when pi loads the extension", () => {
   const pi = { on() {}, registerCommand() {} };
-  assert.throws(() => createExtension({ economies: "thrifty" })(pi), /there is no option economies/);
+  assert.throws(
+    () => createExtension({ economies: "thrifty" })(pi),
+    /createExtension: there is no option economies/,
+  );
 });
 
 test("the status line is short, and says when nothing works", () => {

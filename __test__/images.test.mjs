@@ -1,4 +1,4 @@
-// Images: of those in old tool results the newest stay, users' always, and no request holds more than its provider takes.
+// Images: the newest stay, those of the open turn's user always, and no request holds more than its provider takes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,23 +26,27 @@ const imagesOf = (messages) =>
 const everyCall = (options) => createTransformContext({ schedule: "everyCall", ...options });
 const LARGE = { contextWindow: 1_000_000 };
 
-test("the newest eight of old tool results stay, each older one becomes a line", async () => {
+test("the newest eight stay, each older one becomes a line", async () => {
   const messages = session(20);
   const sent = await everyCall(LARGE)(messages);
-  // Six results are not old yet, eight images of the old ones stay.
   assert.deepEqual(
     imagesOf(sent).map(([, name]) => name),
-    ["user", ...Array.from({ length: 14 }, (_, i) => `${i + 6}.0`)],
+    ["user", ...Array.from({ length: 8 }, (_, i) => `${i + 12}.0`)],
   );
   assert.deepEqual(sent[2].content, [text("page 0"), MARKER]);
   assert.equal(sent[2].details, messages[2].details);
-  assert.equal(sent[14], messages[14], "what keeps its images is the same object");
+  assert.equal(sent[26], messages[26], "what keeps its images is the same object");
 });
 
 test("what the window passed by comes back without its old images", async () => {
   const messages = session(11);
   messages[18].content[0] = text("a long page, short once it is old\n".repeat(400));
-  const limits = { keepRecentToolResults: 2, keepRecentThinking: 1, keepRecentMessages: 2 };
+  const limits = {
+    keepRecentToolResults: 2,
+    keepRecentThinking: 1,
+    keepRecentMessages: 2,
+    keepRecentImages: 10,
+  };
   for (let contextWindow = 9000; contextWindow < 21_000; contextWindow += 200) {
     const options = { ...limits, contextWindow, overflow: "keep", calibrate: false };
     const sent = await everyCall(options)(messages);
@@ -54,7 +58,7 @@ test("what the window passed by comes back without its old images", async () => 
 
 test("keepRecentImages counts images, not messages, and markers speak the language", async () => {
   const messages = session(8, { perResult: 3 });
-  const sent = await everyCall({ ...LARGE, keepRecentImages: 2, marker: "en" })(messages);
+  const sent = await everyCall({ ...LARGE, keepRecentImages: 20, marker: "en" })(messages);
   const [first, second] = [sent[2], sent[4]].map(({ content }) => content.slice(1));
   const omitted = text("[... 1 image omitted ...]");
   assert.deepEqual(first, [omitted, omitted, omitted]);
@@ -64,6 +68,19 @@ test("keepRecentImages counts images, not messages, and markers speak the langua
   );
   const none = await everyCall({ ...LARGE, keepRecentImages: 0 })(messages);
   assert.equal(imagesOf(none).filter(([role]) => role === "toolResult").length, 18);
+});
+
+test("only the open turn's user, its newest results and what is unanswered outlast the count", async () => {
+  const kept = async (messages, keepRecentImages) =>
+    imagesOf(await everyCall({ ...LARGE, keepRecentImages })(messages)).map(([, name]) => name);
+  const next = user([text("and this?"), named("next")], { timestamp: 50_000 });
+  const closed = [...session(10), answer([text("done")], { timestamp: 40_000 }), next];
+  assert.deepEqual(await kept(closed, 0), ["next"]);
+  assert.deepEqual(await kept(closed, 3), ["8.0", "9.0", "next"]);
+  assert.deepEqual(await kept([...session(1, { perResult: 9 }), next], 3), [
+    ...Array.from({ length: 9 }, (_, i) => `0.${i}`),
+    "next",
+  ]);
 });
 
 test("excluded tools and protected messages keep theirs", async () => {
@@ -84,7 +101,7 @@ test("explain and events name what went", async () => {
   const events = [];
   await everyCall({ ...LARGE, onEvent: (event) => events.push(event) })(messages);
   const omitted = events.filter(({ type }) => type === "imagesOmitted");
-  assert.equal(omitted.length, 6);
+  assert.equal(omitted.length, 12);
   assert.equal(Object.keys(omitted[0]).sort().join(), "images,index,tokensSaved,toolCallId,toolName,type");
 });
 

@@ -286,7 +286,7 @@ test("what an aborted answer was billed for counts, and it is no call of another
 test("options are checked", async () => {
   await assert.rejects(ledger("x"), /ledger: messages must be an array/);
   await assert.rejects(ledger([], { prices: { read: 1 } }), /prices/);
-  await assert.rejects(ledger([], { nope: 1 }), /there is no option nope/);
+  await assert.rejects(ledger([], { nope: 1 }), /^TypeError: ledger: there is no option nope; .* prices$/);
   await assert.rejects(ledger([], 5), /options must be an object/);
 });
 

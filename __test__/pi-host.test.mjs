@@ -353,6 +353,8 @@ test("shrink rejects for what it cannot shrink", async () => {
   const calls = { role: "assistant", content: null, tool_calls: [{ id: "1", type: "function" }] };
   for (const list of [undefined, 5, "text", [5], [null], [[]], [{ role: 5 }], [calls]])
     await assert.rejects(shrink(list, 100), { name: "TypeError", message: /^shrink: / });
+  await assert.rejects(shrink([], 0), /^TypeError: shrink: tokens is 0; it must be a finite number above 0$/);
+  await assert.rejects(shrink([], 9, { marker: 1 }), /^TypeError: shrink: option marker is 1/);
   const unreadable = Object.defineProperty({ role: "user" }, "content", {
     get() {
       throw new Error("no");

@@ -60,7 +60,7 @@ describe("the marker", () => {
       /^\[\.\.\. 95 lines omitted, \d+ characters originally \.\.\.\] handle: [0-9a-f]{8}$/,
     );
     const [own] = await handles(messages, { marker: (left) => `[...${left}]` });
-    assert.match(own.line, /^\[\.\.\.95\] 句柄：[0-9a-f]{8}$/);
+    assert.match(own.line, /^\[\.\.\.95\] handle: [0-9a-f]{8}$/, "in the language of the conversation");
     const found = (await handles(messages)).map(({ handle }) => handle);
     assert.equal(new Set(found).size, 2);
     assert.equal(en.handle, zh.handle);

@@ -188,6 +188,12 @@ describe("a file that cannot be used is one error with its place", () => {
     ["a pointer", "version https://git-lfs.github.com/spec/v1\n", /the file: is a pointer of Git LFS/],
     ["a byte order mark", "\ufeffYQ== 0\n", /no token is the byte 0x00/, { pattern: "gpt2" }],
     [
+      "a pattern of no known name",
+      "YQ== 0\n",
+      /the pattern: is no regular expression, nor .* kimi/,
+      { pattern: "Kimi" },
+    ],
+    [
       "a pattern that looks around",
       file({ pre_tokenizer: split("(?<=a)b") }),
       /the pattern: look-around.* at offset 0/,

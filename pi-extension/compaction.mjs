@@ -3,7 +3,8 @@
 
 import { realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import strata from "../index.js";
+import { createTransformContext } from "../lib/hook/hook.js";
+import { positive, show } from "../lib/options.js";
 
 /** pi under its two names. */
 const PACKAGES = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
@@ -32,10 +33,12 @@ export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
 export async function shrink(messages, tokens, options = {}) {
   if (!Array.isArray(messages) || !messages.every((message) => typeof message?.role === "string"))
     throw new TypeError("shrink: messages must be an array of messages, each with a role");
+  if (!positive.accepts(tokens))
+    throw new TypeError(`shrink: tokens is ${show(tokens)}; it must be ${positive.allowed}`);
   let before = 0;
   let failure;
   const hasUsage = messages.some(({ usage }) => usage !== undefined);
-  const sent = await strata.createTransformContext({
+  const fork = {
     marker: "auto",
     ...(!hasUsage && NOTHING_IS_OLD),
     ...options,
@@ -46,7 +49,8 @@ export async function shrink(messages, tokens, options = {}) {
       if (event.type === "unknownShape" || event.type === "failed") failure = event;
       options.onEvent?.(event);
     },
-  })(messages);
+  };
+  const sent = await createTransformContext(fork, "shrink")(messages);
   if (failure?.type === "unknownShape")
     throw new TypeError(`shrink: a message has ${failure.mark}, so the list is not pi's`);
   if (failure !== undefined)

@@ -20,12 +20,14 @@ export type Extension = (pi: ExtensionHost) => void;
  * settings files and in PI_STRATA. Window, cache prices, price steps and the size above which pi compacts default to what pi
  * reports, `marker` to "auto". Unless `recall` is false the model has the tool that reads back what was shortened, from pi's
  * session file.
+ * The extension throws a TypeError for a wrong option when pi loads it.
  * @example export default createExtension({ economy: "thrifty", marker: "en" });
  */
 export function createExtension(options?: TransformContextOptions): Extension;
 
 /**
- * Resolves with the messages, at most `tokens` in them, for a fork that another model continues; the same array where they fit.
+ * Resolves with the messages for a fork that another model continues, at most `tokens` in them, or with the smallest valid list
+ * (`onEvent`: `contextOverflow`). A list that fits is the same array.
  * Never changes a message in place. It sets the options `contextWindow`, `contextRatio`, `reserveTokens`, `economy` and `cache`
  * itself.
  * @throws TypeError for a wrong option or size, and for a list with anything but pi's messages; an Error with a `code` if the

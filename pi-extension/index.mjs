@@ -1,7 +1,7 @@
 // pi-strata as an extension of the pi coding agent: `pi install npm:pi-strata`. The hook edits the messages of each model call.
 // pi passes a deep copy, so the session on disk stays whole. The status line says what the hook saved, and `/strata` shows more.
 
-import strata from "../index.js";
+import { checkHookOptions } from "../lib/hook/options.js";
 import { completions, DESCRIPTION, runCommand } from "./commands.mjs";
 import { shrink } from "./compaction.mjs";
 import { statusLine } from "./panel.mjs";
@@ -27,7 +27,7 @@ const EVENTS = {
 export function createExtension(options = {}) {
   return function piStrata(pi) {
     // Options in code are checked at once; the user's settings are checked when a session starts.
-    strata.createTransformContext(options);
+    checkHookOptions("createExtension", options);
     let session;
     const current = (ctx) => {
       session ??= new Session(options, pi, ctx);

@@ -17,9 +17,9 @@ const en = {
   impossible: (calls) =>
     `is the cost of the input. Without the hook ${some(calls, "call")} would not fit the window, so there is nothing to compare.`,
   terms: (cache, input, read, write, seconds) =>
-    `Computed for a ${cache}: ${input} per million tokens of input, ${read} to read them from the cache, ${write} to write them to it for ${seconds} s. Answers are not included.`,
+    `Computed for a ${cache}: ${input} per million tokens of input, ${read} to read them from the cache, ${write} to write them to it${seconds === undefined ? "" : ` for ${seconds} s`}. Answers are not included.`,
   weighed: (cache, read, write, seconds) =>
-    `Computed for a ${cache} in tokens of input, because no price is known: a token read from the cache counts ${read}, one written to it for ${seconds} s ${write}. Answers are not included.`,
+    `Computed for a ${cache} in tokens of input, because no price is known: a token read from the cache counts ${read}, one written to it${seconds === undefined ? "" : ` for ${seconds} s`} ${write}. Answers are not included.`,
   tokensSent: "Tokens sent, all calls",
   tokensSentShort: "Tokens sent",
   largestCall: "Largest call",
@@ -153,9 +153,9 @@ const zh = {
   dearer: ({ before, after, dollars }) => `输入费用多花 ${dollars}：${after}（不用钩子为 ${before}）。`,
   impossible: (calls) => `为输入费用。不用钩子则无法完成：${calls} 次调用放不进窗口。`,
   terms: (cache, input, read, write, seconds) =>
-    `按${cache}计：每百万 token 输入 ${input}，读缓存 ${read}，写缓存 ${write}，有效期 ${seconds} 秒。不含回答。`,
+    `按${cache}计：每百万 token 输入 ${input}，读缓存 ${read}，写缓存 ${write}${seconds === undefined ? "" : `，有效期 ${seconds} 秒`}。不含回答。`,
   weighed: (cache, read, write, seconds) =>
-    `价格未知，按${cache}折算为输入 token：读缓存每个计 ${read}，写缓存计 ${write}，有效期 ${seconds} 秒。不含回答。`,
+    `价格未知，按${cache}折算为输入 token：读缓存每个计 ${read}，写缓存计 ${write}${seconds === undefined ? "" : `，有效期 ${seconds} 秒`}。不含回答。`,
   tokensSent: "所有调用发送的 token",
   tokensSentShort: "发送的 token",
   largestCall: "最大的一次调用",

@@ -29,7 +29,13 @@ export async function keepsTheMessageType(own: (Message74 | Note)[], old: Messag
 export const options: TransformContextOptions[] = [
   {},
   { contextWindow: 200_000, contextRatio: 0.75, keepRecentToolResults: 6, keepRecentThinking: 1 },
-  { contextWindow: () => 128_000, keepRecentMessages: 20, summaryHeadLines: 3, summaryTailLines: 2 },
+  {
+    contextWindow: () => 128_000,
+    maxPromptTokens: () => undefined,
+    keepRecentMessages: 20,
+    summaryHeadLines: 3,
+    summaryTailLines: 2,
+  },
   {
     minSummaryChars: 500,
     marker: "en",

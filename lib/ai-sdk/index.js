@@ -2,6 +2,7 @@
 "use strict";
 
 const { Reporter } = require("../hook/events.js");
+const { foreignMark } = require("../hook/foreign.js");
 const { createTransformContext } = require("../hook/hook.js");
 const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
@@ -29,7 +30,7 @@ class Pruner {
   #described = new WeakSet();
 
   constructor(owner, options) {
-    this.#transform = createTransformContext(options);
+    this.#transform = createTransformContext(options, owner);
     this.#reporter = new Reporter(options?.onEvent, owner);
   }
 
@@ -50,8 +51,8 @@ class Pruner {
 
   /** Returns a list of another shape as it is, and reports it once; `odd` is its first unreadable message. */
   #untouched(messages, odd) {
-    const mark = `the role ${show(odd?.role)}`;
-    const message = `a message has ${mark}, so the list is no ModelMessage[] of the AI SDK; it is sent as it came`;
+    const mark = foreignMark(odd) ?? `the role ${show(odd?.role)}`;
+    const message = `a message has ${mark}, so the list is no ModelMessage[] of the AI SDK (see convertToModelMessages); it is sent as it came`;
     if (this.#reporter.isFirst("unknownShape")) this.#reporter.warn({ type: "unknownShape", mark, message });
     return messages;
   }

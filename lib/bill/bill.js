@@ -3,7 +3,7 @@
 "use strict";
 
 const { cacheTtlSeconds, verdicts } = require("../contract.js");
-const { HOUR_SECONDS, Prices, billedOf, countsOf, familyOf, sumOf } = require("./prices.js");
+const { HOUR_SECONDS, Prices, billedOf, countsOf, sumOf } = require("./prices.js");
 
 /** Smallest number of unread tokens that counts as a miss: caches work in blocks and have a least size. */
 const MIN_MISSED_TOKENS = 1024;
@@ -158,7 +158,7 @@ class Bill {
   #remember({ model, usage, at }, { prompt, cacheRead, cacheWrite }, cache, taken) {
     const gap = cache === undefined ? 0 : this.#gapSeconds(cache, at);
     const hasLived = cacheRead >= READ_SHARE * (cache?.prompt ?? Infinity);
-    const least = usage.cacheWrite1h > 0 ? HOUR_SECONDS : Math.min(familyOf(model).ttlSeconds, LEAST_LIFE);
+    const least = usage.cacheWrite1h > 0 ? HOUR_SECONDS : LEAST_LIFE;
     const life = Math.max(cache?.life ?? 0, least, hasLived && gap > 0 ? gap : 0);
     const hasCache = cache?.hasCache === true || cacheRead + cacheWrite > 0;
     this.#latest = { prompt, at, hasCache, life, taken, changedBy: undefined };

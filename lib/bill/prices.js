@@ -2,7 +2,7 @@
 // a weight relative to input, by the family of its model.
 "use strict";
 
-const { cacheFamilies, cacheOptions, cacheTtlSeconds, constants } = require("../contract.js");
+const { cacheFamilies, cacheOptions, constants } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
@@ -28,13 +28,13 @@ const PRICE_OPTIONS = {
 /** The family of an unknown model. */
 const NO_FAMILY = { read: cacheOptions.read.default, write: 1 };
 
-/** Prices relative to input and the lifetime of a cache entry, for a model named `model` or `provider/model`. */
+/** Prices relative to input and the published lifetime of a cache entry, for a model named `model` or `provider/model`. */
 function familyOf(model) {
   const name = model.toLowerCase();
   const families = Object.entries(cacheFamilies);
   const familyIn = (text) => families.find(([family]) => text.includes(family))?.[1];
   const known = familyIn(name.slice(name.lastIndexOf("/") + 1)) ?? familyIn(name) ?? NO_FAMILY;
-  const { read, write, ttlSeconds = cacheTtlSeconds } = known;
+  const { read, write, ttlSeconds } = known;
   return { input: 1, cacheRead: read, cacheWrite: write, output: OUTPUT_SHARE, ttlSeconds };
 }
 

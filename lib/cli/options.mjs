@@ -33,7 +33,7 @@ count [file...]       exact tokens of files, by cl100k_base; "-", or no file, is
   --encoding NAME     another encoding: o200k_base, ...
   --model NAME        the encoding of a model such as gpt-4o
   --tokenizer FILE    an open model's tokenizer.json, tekken.json or tiktoken
-  --pattern REGEX     the pattern of a tiktoken file
+  --pattern REGEX     the pattern of a tiktoken file, or its name, such as kimi
 
 The session is a file (pi's or Claude Code's JSONL, a JSON array of messages), a
 folder, which stands for the newest session in it, "-" for standard input, or
@@ -43,7 +43,8 @@ Anthropic's or the AI SDK's. Options of replay and explain:
                           the cache prices. Without it: as the session was
                           billed, else tokens are weighed
   --options FILE.json     the hook's options as JSON; those below outrank it
-and the options of the hook, as index.d.ts describes them:
+and the options of the hook, as index.d.ts describes them. Objects are JSON:
+--cache '{"read":0.25}'. On Windows use --options.
   ${wrapped(
     Object.keys(HOOK_OPTIONS)
       .map((name) => `--${name}`)
@@ -85,7 +86,12 @@ export async function readArguments(command, args, { options, takesFiles = false
   try {
     hookOptions.checkHookOptions("pi-strata", hook);
   } catch (error) {
-    throw new UsageError(error.message.replace("pi-strata: ", "").replace(", or a function", ""));
+    throw new UsageError(
+      error.message
+        .replace("pi-strata: ", "")
+        .replace(", or a function", "")
+        .replace("an object", "an object as JSON"),
+    );
   }
   return { help, json, hook, positionals, ...own };
 }

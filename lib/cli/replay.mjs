@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import contract from "../contract.js";
 import { change, some, whole } from "./numbers.mjs";
 import { price, wholeNumber } from "./options.mjs";
-import { costText, pricesText } from "./report/prices.mjs";
+import { costText, lifeText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
@@ -68,7 +68,7 @@ function openingText(path, { format, all, calls }, { prices, cache, contextWindo
     ["session", path],
     ["format", `${format}, ${some(all.length, "message")}, ${some(calls.length, "model call")}`],
     ["prices", pricesText(prices)],
-    ["cache", `${CACHES[cache]}; an entry lives ${whole(prices.ttlSeconds)} s`],
+    ["cache", `${CACHES[cache]}; ${lifeText(prices)}`],
     ["window", `${whole(contextWindow)} tokens`],
     oddCalls.length > 0 && ["usage", oddText(oddCalls.length, oddCalls.at(-1))],
   ]);

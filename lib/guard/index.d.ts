@@ -9,11 +9,14 @@ import type { TransformContext } from "../../index.js";
 
 export { estimateTokens, getContextWindow } from "../../index.js";
 
-/** UTF-16 code units: 50 000, 2000 and 2000. */
+/** Default of `maxToolResultChars`: 50 000. */
 export const DEFAULT_TOOL_RESULT_MAX_CHARS: number;
+/** Default of `truncateHeadChars`: 2000. */
 export const TRUNCATE_HEAD_CHARS: number;
+/** Default of `truncateTailChars`: 2000. */
 export const TRUNCATE_TAIL_CHARS: number;
 
+/** The options of `guardContext` and `createContextGuard`. */
 export interface GuardOptions {
   /** The model's context window in tokens, or a function called at each call. */
   contextWindow: number | (() => number | undefined);

@@ -37,8 +37,8 @@ class Call {
   }
 
   /**
-   * Waits until `work` is over or the call is cancelled. The caller reads the outcome from `work`: held by this promise, it
-   * would survive minor garbage collections and make each last milliseconds.
+   * Waits until `work` is over or the call is cancelled. The caller reads the outcome from `work`: this promise would keep it
+   * alive, and every minor garbage collection would take milliseconds.
    */
   untilOverOrCancelled(work) {
     const settle = () => {};

@@ -22,7 +22,7 @@ class Conversation {
   #native;
   /** The host's functions: `{ marker, markerLine, protects }`. */
   #host;
-  /** The messages of the last call as first read, and the values compared for each. A later equal copy replaces none. */
+  /** The messages of the last call as first read, and the values compared for each. An equal copy passed later replaces none. */
   #list = [];
   #values = [];
   /** The last applied plan, with its terms while it is valid for the list. */

@@ -15,8 +15,8 @@ const NEWEST = 8;
 const NEW_MESSAGES = 64;
 
 /**
- * A conversation is kept alive by the newest message of its last call and by its newest answer: the last message may be a
- * reminder, new for each call. The latest of hosts that pass copies, and of new ones, are held here.
+ * The newest message of its last call and its newest answer keep a conversation alive. The message alone is not enough: it may
+ * be a reminder, new for each call. New conversations, and the latest of hosts that pass copies, are held here.
  */
 class Conversations {
   /** The latest first. */
@@ -27,8 +27,8 @@ class Conversations {
   /**
    * Finds the `conversation` that `list`, of this `encoding()` and `language()`, continues. Returns an empty object if the
    * list begins a new one. `shared` is their common beginning; `cuts` counts the successive calls that cut or changed the
-   * beginning. `isAside` marks such a cut list: a host may ask a side question with the end of a list. `isFork` marks a list
-   * without an answer or the beginning of the conversation: the caller forks, since both may continue.
+   * beginning. `isAside` is true for a list that may be a side question with only the end of the conversation. `isFork` is true
+   * for a list that lacks an answer or the beginning: the caller forks, since both may continue.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive(list);

@@ -18,7 +18,7 @@ const FALLBACKS = {
   contextWindow: `a window of ${contract.hookOptions.contextWindow.default} tokens stands in`,
   marker: "it must return a string, so the built-in marker stands in",
   protect:
-    "it must say true or false at once: what it throws for is protected, what it returns a promise for is not",
+    "it must return true or false, not a promise; a message for which it throws is protected, one with a promise is not",
 };
 
 /** Warnings already emitted. */
@@ -33,7 +33,7 @@ function warnOnce(owner, { type, code = type, message }) {
 
 /** The event for a list of another shape, recognised by `mark`. */
 function unknownShape(mark) {
-  const message = `a message has ${mark}, so the list is not pi's; it comes back as it came`;
+  const message = `a message has ${mark}, so the list is not pi's; it is neither checked nor changed`;
   return { type: "unknownShape", mark, message };
 }
 
@@ -130,8 +130,11 @@ function editEvent({ toolCallId, toolName, content }, edit, saved) {
   }
   if (action === "stripThinking")
     return { type: "thinkingStripped", index, blocks: content.filter(isThinking).length, tokensSaved: saved };
-  return { type: "repaired", index, rule: reason, ...afterOf(edit) };
+  return { type: "repaired", index, rule: REPAIRS[action], reason, ...afterOf(edit) };
 }
+
+/** The rule of `validate` that a repair obeys, by its action. */
+const REPAIRS = { drop: "orphan-result", dropCalls: "duplicate-call-id", moveAfter: "late-result" };
 
 /** `{ after }`: the message after which a moved one is sent. */
 const afterOf = ({ action, ranges }) => (action === "moveAfter" ? { after: ranges[0][0] } : undefined);

@@ -14,8 +14,8 @@ const { checkedMarker, languageOf, markerLine } = require("./markers.js");
 const { protection } = require("./snapshot.js");
 const { isAnswer } = require("./values.js");
 
-function createTransformContext(options) {
-  const hook = new Hook("createTransformContext", options);
+function createTransformContext(options, owner = "createTransformContext") {
+  const hook = new Hook(owner, options);
   return (messages, signal) => hook.transform(messages, signal);
 }
 

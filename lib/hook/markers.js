@@ -12,11 +12,11 @@ const VISIBLE = { accepts: (answer) => typeof answer === "string" && answer.trim
 const LOOKED_AT_CHARS = 4000;
 
 /**
- * The language of the built-in markers, "zh" or "en"; "zh" for a host that writes its own. "auto" goes by the first user
- * message, or a summary before it, so that it stays the same while the conversation grows.
+ * The language of the built-in markers, "zh" or "en". For "auto", and for a host that writes its own, the first user message or a
+ * summary before it decides, so that it stays the same while the conversation grows.
  */
 function languageOf(marker, messages) {
-  if (marker !== "auto") return marker === "en" ? "en" : "zh";
+  if (marker === "zh" || marker === "en") return marker;
   return isChinese(openingText(messages)) ? "zh" : "en";
 }
 

@@ -70,9 +70,10 @@ function windowNow(option, failed) {
   return asked(option, positive, failed) ?? CONTEXT_WINDOW;
 }
 
-function checkHookOptions(owner, given) {
-  const options = checkOptions(owner, given, HOOK_OPTIONS);
-  // Given options are obeyed where defaults yield.
+/** Checks a hook's options. `own` is the table of those that `owner` has beside them. */
+function checkHookOptions(owner, given, own) {
+  const options = checkOptions(owner, given, { ...HOOK_OPTIONS, ...own });
+  // Given values are obeyed exactly; defaults may be capped.
   const { reserveTokens, summaryHeadLines, summaryTailLines } = given ?? {};
   Object.defineProperty(options, "given", { value: { reserveTokens, summaryHeadLines, summaryTailLines } });
   // Copies, because the host may change its objects later. Times are read at each call: a host adds to them.
@@ -145,7 +146,7 @@ function answerOf(ask, given, rule, failed) {
   return undefined;
 }
 
-/** The value of an option that may be a function; undefined if the rule refuses it: a host may have changed it since. */
+/** The value of an option, or what its function returns. Undefined if the rule refuses it: the host may have changed it. */
 function asked(option, rule, failed) {
   if (typeof option === "function") return answerOf(option, [], rule, failed);
   return rule.accepts(option) ? option : undefined;

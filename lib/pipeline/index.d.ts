@@ -28,6 +28,7 @@ export interface Assembler {
   assemble(system: string, history: PipelineMessage[], userMessage: string): PipelineMessage[];
 }
 
+/** A cut: numbers of messages before and after it, and the compressor's limits. */
 export interface CompressionEvent {
   original_count: number;
   compressed_count: number;
@@ -49,6 +50,7 @@ export interface HistoryOptions {
   historyTable?: string;
   /** Name of the table of events. A missing one is created. Default "events". */
   eventsTable?: string;
+  /** Receives events; an error of its own changes nothing. */
   onEvent?: (event: HistoryEvent) => void;
 }
 
@@ -91,6 +93,7 @@ export class PostgresProvider implements Provider {
  * Keeps the newest `maxMessages` (12), with the calls of their results. Cuts each to `maxCharsPerMessage` (4000 UTF-16 code
  * units); a cut text ends in `…`. Drops calls without a result and results without their call: providers reject them.
  * Returns the same array if nothing is cut.
+ * @throws TypeError for a limit that is no whole number from 1 on
  */
 export class SimpleCompressor implements Compressor {
   constructor(options?: { maxMessages?: number; maxCharsPerMessage?: number });
@@ -110,6 +113,7 @@ export class Pipeline {
    * @param options.compressor default `new SimpleCompressor(pipelineConfigFromEnv())`
    * @param options.historyLimit messages read from the provider; default 38 more than the compressor's `maxMessages`
    * @param options.onEvent receives a failed record of a cut; without it, one process warning
+   * @throws TypeError without a provider, and for other options that are not allowed
    */
   constructor(options: {
     provider: Provider;

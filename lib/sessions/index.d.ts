@@ -82,6 +82,7 @@ export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[] | null;
 };
 
+/** A session: its messages, and facts about it. */
 export interface ConversationContext {
   sessionId: string;
   readonly messages: ConversationMessage[];
@@ -225,7 +226,9 @@ export class ContextManager {
   }[];
   /** Counts messages, cl100k tokens and compressions. Returns undefined for an unknown session. */
   getStats(sessionId: string): { messages: number; tokens: number; compressions: number } | undefined;
+  /** Sets the number of messages over which a session is compressed. Throws a TypeError for a wrong number, such as 0. */
   setMaxMessages(n: number): void;
+  /** Sets the number of messages that a compression leaves, from 0 on. Throws a TypeError for a wrong number. */
   setMaxCompressedMessages(n: number): void;
   /** Adds the messages, calls and results of an Agent to the session. Returns a function that stops this. */
   attach(
@@ -283,6 +286,7 @@ export interface QA {
   a: string;
 }
 
+/** The options of `RollingMemory`. */
 export interface RollingMemoryOptions {
   /** The model's context window in tokens, or a function called each time. */
   contextWindow: number | (() => number);

@@ -39,7 +39,7 @@ export function getEncoding(
 export interface LoadEncodingOptions {
   /** Name of the encoding. Default: the file's name without its ending. Bytes need a name. */
   name?: string;
-  /** For a tiktoken file: the regular expression of the model's tokenizer. */
+  /** For a tiktoken file: its regular expression, or the name "kimi", "cl100k_base", "o200k_base" or "gpt2". */
   pattern?: string;
   /** For a tiktoken file: ids of special tokens by text. */
   specialTokens?: Record<string, number>;

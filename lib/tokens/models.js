@@ -65,6 +65,9 @@ function bare(model) {
   return own.startsWith("ft:") ? own.split(":")[1] : own.split(":")[0];
 }
 
+const ELSEWHERE =
+  "Other vendors' models need their own file: loadEncoding, or --tokenizer on the command line";
+
 /** Returns the encoding of a model. Throws for an unknown model. */
 function encodingForName(model) {
   const encoding = encodingOf(model);
@@ -72,7 +75,7 @@ function encodingForName(model) {
   const near = nearest(bare(String(model)), [...ENCODING_OF.keys()]);
   throw new Error(
     `Unknown model ${showUpTo(NAME_UNITS, model)}: the nearest known is "${near}" (${ENCODING_OF.get(near)}). ` +
-      `Name the encoding itself: ${ENCODINGS.join(", ")}`,
+      `Name the encoding itself: ${knownNames().join(", ")}. ${ELSEWHERE}`,
   );
 }
 
@@ -88,7 +91,7 @@ function checkEncoding(value) {
   const name = nameOfEncoding(value);
   throw new RangeError(
     `Unknown encoding ${showUpTo(NAME_UNITS, name)}: the nearest known is "${nearest(String(name), knownNames())}". ` +
-      `There are ${knownNames().join(", ")}`,
+      `There are ${knownNames().join(", ")}. ${ELSEWHERE}`,
   );
 }
 

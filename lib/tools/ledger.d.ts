@@ -87,7 +87,9 @@ export class Bill {
     /** When the host kept the cache warm, in ms. */
     warmedAt?: number[] | (() => number[]);
   });
+  /** Adds the next call; returns its line. */
   enter(row: BillRow): BillLine;
+  /** Returns the bill so far. */
   report(): Ledger;
 }
 

@@ -5,8 +5,8 @@
 const { Bill, rowOf } = require("../bill/bill.js");
 const { checkPrices, countsOf } = require("../bill/prices.js");
 const { Hook } = require("../hook/hook.js");
-const { asked } = require("../hook/options.js");
-const { record, times } = require("../options.js");
+const { asked, checkHookOptions } = require("../hook/options.js");
+const { anything, times } = require("../options.js");
 const { countTokens } = require("./count.js");
 
 /** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
@@ -15,8 +15,9 @@ const TELLING_SHARE = 0.005;
 
 async function ledger(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("ledger: messages must be an array");
-  const { prices, ...ofHook } = record.accepts(options) ? options : {};
-  const hook = new Hook("ledger", record.accepts(options) ? ofHook : options);
+  checkHookOptions("ledger", options, { prices: [undefined, anything] });
+  const { prices, ...ofHook } = options ?? {};
+  const hook = new Hook("ledger", ofHook);
   const { cache, warmedAt } = hook.options;
   const bill = new Bill({
     prices: checkPrices("ledger", prices),

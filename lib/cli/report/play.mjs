@@ -81,7 +81,7 @@ function scalesBetween(told) {
 export async function billOf(recording, policy, setting) {
   const { contextWindow, prices: by, byCall, estimates, cache = "prefix", onCall } = setting;
   const { calls = recording.calls } = setting;
-  const life = { ttlMs: 1000 * by.ttlSeconds, warmedAt: recording.times.warmedAt };
+  const life = { ttlMs: 1000 * (by.ttlSeconds ?? Infinity), warmedAt: recording.times.warmedAt };
   const caches = { prefix: cacheOf("prefix", life), breakpoint: cacheOf("breakpoint", life) };
   const bill = {
     ...{ calls: 0, tokens: 0, peak: 0, overflows: 0 },

@@ -19,8 +19,8 @@ const FREE = { input: 0, cacheRead: 0, cacheWrite: 0 };
 /**
  * `{ prices, byCall }` for a recording. Each price is in dollars per million tokens, or in tokens of input per token if the `unit` is
  * "tokens". `byCall` has `{ input, read, write }` per call. `prices` is `{ unit, source, model, ttlSeconds, input, read, write, range }`
- * of the most frequent model that was not free; `range` has the lowest and the highest price of all calls. `named` holds the user's
- * prices, `cache` the hook's option.
+ * of the most frequent model that was not free; `range` has the lowest and the highest price of all calls. `ttlSeconds` is undefined
+ * if its provider publishes none. `named` holds the user's prices, `cache` the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
   const answers = recording.calls.length > 0 ? recording.calls.map(({ at }) => recording.all[at]) : [{}];
@@ -81,6 +81,11 @@ export function pricesText({ unit, source, input, read, write, range }) {
   if (unit === "tokens") return `${WORDS.family}: tokens are weighed, ${cached}; --price INPUT gives dollars`;
   const inputs = new Set(range.input.map((price) => `$${Number(price.toPrecision(4))}`));
   return `${[...inputs].join(" to ")} per million tokens of input, ${WORDS[source]}; ${cached}`;
+}
+
+/** The life of a cache entry in words. */
+export function lifeText({ ttlSeconds }) {
+  return `an entry lives ${ttlSeconds === undefined ? "through every pause" : `${whole(ttlSeconds)} s`}`;
 }
 
 /** A cost as it is printed. */

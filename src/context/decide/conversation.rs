@@ -18,7 +18,7 @@ use crate::fault;
 pub struct Conversation {
     mode: Mode,
     transcript: Transcript,
-    /// Shared with a fork until either is planned: a worker copies it then.
+    /// Shared with a fork until one of them is planned. A worker then copies it.
     fold: Option<Arc<Fold>>,
     /// The fold of an unanswered call, if the host has since sent a side question that appends to its list.
     unanswered: Option<Arc<Fold>>,

@@ -22,7 +22,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Updates the account for the next call. Layer 4's edits are a trial: it starts anew at each call.
+    /// Updates the account for the next call. Layer 4's edits are undone before the next call.
     pub(super) fn settle(&mut self, account: &mut Account, limits: &Limits, calibration: &Calibration) {
         let estimate = calibration.estimate();
         let old = tool_results::old(account, limits);
@@ -52,7 +52,7 @@ impl Layers {
         images::fit(account, limits);
         if limits.overflow == Overflow::Shrink {
             shrink_to_fit(account, limits, calibration);
-            // The end of the trial counts as a change, so the next call strips this for good.
+            // Undoing the edits counts as a change, so the next call strips this for good.
             strip_unbound(account);
         }
     }

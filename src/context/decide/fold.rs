@@ -118,7 +118,7 @@ impl Fold {
                     lessons.answered(message, sent);
                     request.other_list = other_list;
                 } else {
-                    // A summary hides the answered call: it was one of the latest.
+                    // A summary replaced the answered call, which was recent: the latest stated window holds.
                     request.stated_window = lessons.stated_window();
                 }
                 // A late report was not known yet when this call was planned.

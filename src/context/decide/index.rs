@@ -39,7 +39,7 @@ struct Piece {
     uses: u32,
     /// The last answer that showed it.
     last_use: u32,
-    /// UTF-16 code units of a line, about; 0 for a name.
+    /// Approximate length of a line in UTF-16 code units; 0 for a name.
     units: u16,
     place: Place,
 }

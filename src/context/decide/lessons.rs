@@ -13,7 +13,7 @@ use crate::tokens::estimate::{Estimate, Size};
 const ANSWERS: usize = 4096;
 /// Most calls kept, the latest: more than a hook has pending.
 const CALLS: usize = 512;
-/// Reports before a conversation shares its estimate. With fewer the prior dominates.
+/// Reports after which a conversation's estimate replaces the hook's. With fewer the prior dominates.
 const MIN_REPORTS_TO_SHARE: usize = 3;
 /// Most windows kept of a model, the latest.
 const WINDOWS: usize = 8;
@@ -34,7 +34,7 @@ pub struct Call {
 #[derive(Clone, Debug, Default)]
 struct Model {
     estimate: Option<Estimate>,
-    /// The learned windows, each after the window that the host stated then. A newly stated window overrides an old refusal.
+    /// The learned windows, each with the window that the host stated then. A newly stated window overrides an old refusal.
     windows: Vec<(f64, LearnedWindow)>,
 }
 

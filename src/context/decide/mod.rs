@@ -47,11 +47,11 @@ pub struct Terms {
     pub policy: Policy,
     /// The limits of the layers.
     pub limits: Limits,
-    /// Tokens of its prompt and tools, if it states them.
+    /// Tokens of prompt and tools, if the host states them.
     pub overhead_tokens: Option<f64>,
     /// When the host sent a request again to keep the provider's cache alive, in ms since 1970.
     pub warmed_ms: Vec<f64>,
-    /// When it gave up the cache, in ms since 1970.
+    /// When the host gave up the cache, in ms since 1970.
     pub lost_ms: Vec<f64>,
 }
 

@@ -57,7 +57,7 @@ impl Reports {
     }
 
     /// Returns `true` if an answer of this time, to a call not planned by this process, is from before the summary. An
-    /// answer right after a summary always is: a host asks something first.
+    /// answer right after a summary always is, because a host sends a message first.
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
         self.is_behind_summary || is_older(time_ms, self.summary_ms)
     }
@@ -118,7 +118,7 @@ mod tests {
         outline(&Raw { timestamp_ms: Some(timestamp_ms), ..Raw::new(role, Vec::new()) })
     }
 
-    /// Takes in an answer of that time with a report of 50 000 tokens. True if the report taught anything.
+    /// Enters an answer of this time with a report of 50 000 tokens. Returns `true` if the report taught anything.
     fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_planned_here: bool) -> bool {
         let usage = Usage { input: Some(50_000.0), ..Usage::default() };
         let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };

@@ -28,7 +28,7 @@ pub(super) struct Rewrite {
     pub answer: Option<usize>,
     /// True if the shared prefix holds every old answer: then only the tail of one request changed.
     pub is_tail: bool,
-    /// Position in the new list of the first changed message but system ones.
+    /// Position in the new list of the first changed message that is no system message.
     pub first_changed: Option<usize>,
     /// True if the lists share only system messages: then they are two conversations.
     pub is_unrelated: bool,
@@ -92,9 +92,8 @@ impl Rewrite {
         let newest_known = known_end.checked_sub(1).and_then(|index| list.get(index));
         let newest_old = last_answer.and_then(|index| account.message(index));
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
-        // A compaction may leave the answer to the last call, and no message that was sent.
+        // A compaction may leave the answer to the last call and none of the messages before it, or only the last of them.
         let is_all_new = || !list.messages().iter().any(|message| is_left(message));
-        // Or the message that the last call ended with.
         let last_old = account.rows().last().map(|row| row.message.identity);
         let last_kept = list.messages().iter().rposition(|message| Some(message.identity) == last_old);
         let is_answered = is_tail || is_kept || last_kept.is_some() || (old == 0 && is_all_new());
@@ -107,7 +106,7 @@ impl Rewrite {
 }
 
 impl Fold {
-    /// Returns `true` if it knows more than the messages show. A list sent unedited shows all.
+    /// Returns `true` if the fold knows what the messages alone do not show, such as edits.
     pub(super) fn outlives_rewrites(&self) -> bool {
         self.has_answer || (self.layers.is_none() && self.account.sent() != self.account.raw())
     }

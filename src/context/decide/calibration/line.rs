@@ -13,8 +13,9 @@ const SCALES: std::ops::RangeInclusive<f64> = 0.15..=3.5;
 const FRAMES: std::ops::RangeInclusive<f64> = 0.0..=30.0;
 /// Most tokens of prompt and tools: agents send 10 000 to 50 000.
 const MOST_OVERHEAD: f64 = 100_000.0;
-/// Weight of the prior scale in cl100k tokens of learned text, and of the prior frame in messages per such token.
+/// Weight of the prior scale, in cl100k tokens.
 const PRIOR_WEIGHT: f64 = 500.0;
+/// Weight of the prior frame, in messages per cl100k token.
 const FRAME_WEIGHT: f64 = 0.05;
 /// Least cl100k tokens that a step counts as when it weighs the frame: the size of a cut text is known to within a few.
 const LEAST_STEP: f64 = 32.0;

@@ -17,7 +17,7 @@ use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
 use crate::context::request::layers::Limits;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Provider tokens per cl100k token before any report: Claude on recorded sessions, 1.22 to 1.33.
+/// Provider tokens per cl100k token before any report: Claude's on recorded sessions.
 pub const PRIOR_SCALE: f64 = 1.27;
 /// Assumed cl100k tokens of prompt and tools, if a model's first report is a refusal.
 const USUAL_OVERHEAD: f64 = 5000.0;

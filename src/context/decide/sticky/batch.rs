@@ -61,8 +61,8 @@ impl Fold {
         let (fixed, largest) = self.fixed();
         let fixed = estimate.base + estimate.scale * fixed as f64;
         let most = (budget - estimate.base).max(0.0);
-        // Room for messages that the ladder edits: the limit less the fixed ones. If those exceed the limit, older messages share
-        // what prompt and tools leave of it.
+        // Room for messages that the ladder edits: the limit less the fixed ones. If those exceed the limit, the room is the limit
+        // less prompt and tools.
         let room = if fixed > limit { (limit - estimate.base).max(0.0) } else { limit - fixed };
         let least = fixed + OLDER_SHARE * room;
         // Above a limit, if batches cost a rewrite, one must make room for many calls.
@@ -82,7 +82,8 @@ impl Fold {
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of the groups that the ladder does not edit, user text and all from the last group on, and of the largest.
+    /// cl100k tokens of the groups that the ladder does not edit (user text, and all from the last group on): the sum and the
+    /// largest.
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = account.last_group();
@@ -175,7 +176,7 @@ impl Fold {
         let Self { account, index, .. } = self;
         let view = View::of(index, account, ahead);
         let take_steps = |account: &mut Account, Attempt { start, target }: Attempt| {
-            // If no more may go than must, each step leaves at least this.
+            // If only what is needed may go, each step leaves at least this.
             let floor = if targets.is_exact { FULL_SHARE * target } else { 0.0 };
             let (view, thinking, states) = (view.clone(), &thinking, &states);
             let mut ladder = Ladder {
@@ -320,6 +321,6 @@ struct Targets {
     layer4: Goals,
     /// True if a limit demands the batch and leaves little room.
     is_short: bool,
-    /// True if no more may go than must.
+    /// True if only what is needed may go.
     is_exact: bool,
 }

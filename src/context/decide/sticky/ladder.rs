@@ -26,7 +26,7 @@ pub(super) struct Spared {
     pub(super) thinking: usize,
     /// No message that shows an image is dropped from here on.
     pub(super) images: usize,
-    /// Layer 4 cuts these.
+    /// Large inputs, which only layer 4 cuts.
     pub(super) inputs: LargeInputs,
 }
 

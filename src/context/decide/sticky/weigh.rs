@@ -17,7 +17,7 @@ pub(in crate::context::decide) struct SkiRental {
     pub(in crate::context::decide) carried: f64,
     /// The size that the last batch left, or would have left if it was undone.
     pub(in crate::context::decide) left: Size,
-    /// True if it was made.
+    /// True if that batch was made, false if it was undone.
     pub(in crate::context::decide) is_made: bool,
 }
 
@@ -109,7 +109,7 @@ impl Fold {
     }
 
     /// Size above which the host's own limit demands a batch. If the last one stayed near it, the context must have grown by
-    /// `GROWTH_SHARE` of the limit; if it stayed above it, of the budget or of twice what it left.
+    /// `GROWTH_SHARE` of the limit; if it stayed above it, of the budget or of twice what it left, whichever is less.
     fn host_limit_due(&self) -> f64 {
         let limit = self.limits.host_limit();
         let left = if self.rental.is_made { self.left() } else { 0.0 };

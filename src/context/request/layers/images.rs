@@ -1,6 +1,7 @@
 //! Old images: the newest stay, whoever sent them, and no request holds more than the provider accepts.
 //!
-//! A marker replaces each omitted image. The user's images in the open turn stay if the provider accepts them.
+//! A marker replaces each omitted image. Images of the open turn (the user's, and those of the newest results) and images without an
+//! answer after them stay if the provider accepts them.
 
 use super::{Limits, tool_results};
 use crate::context::facts::transcript::{Assistant, Message};
@@ -47,20 +48,18 @@ pub fn are_many(account: &Account, limits: &Limits) -> bool {
 
 /// Messages with images that are too old to stay, and the number of first images to omit of each.
 fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
-    let results_end = tool_results::old_before(account, limits);
-    let users_end = account.last_user().unwrap_or(0);
+    let unanswered = account.seen_end();
+    let open_turn = account.last_user().unwrap_or(0).min(unanswered);
+    let newest_results = tool_results::old_before(account, limits).clamp(open_turn, unanswered);
     let mut left = limits.keep_recent_images;
-    let is_old = |&index: &usize| {
-        let is_result = account.message(index).is_some_and(Message::is_tool_result);
-        index < if is_result { results_end } else { users_end }
-    };
     let mut old = Vec::new();
-    for index in account.pictured().iter().copied().filter(is_old).rev() {
+    for &index in account.pictured().iter().rev() {
         let Some(row) = account.row(index) else { continue };
         let (shown, all) = (row.images_as(row.sent.form).count, row.message.images.lens.len());
         let out = shown.saturating_sub(left);
         left = left.saturating_sub(shown);
-        if out > 0 && may_lose(account, index) {
+        let is_old = index < if row.message.is_tool_result() { newest_results } else { open_turn };
+        if out > 0 && is_old && may_lose(account, index) {
             old.push((index, all - shown + out));
         }
     }

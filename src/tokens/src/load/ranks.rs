@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::{File, LoadError, LoadOptions, builder};
+use super::{File, KNOWN, LoadError, LoadOptions, builder};
 use crate::arena::Arena;
 
 pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
@@ -21,9 +21,14 @@ pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError
     let Some(pattern) = &options.pattern else {
         return Err(LoadError::new(
             "the file",
-            "a tiktoken file does not say its pattern; give it as `pattern`",
+            "a tiktoken file does not say its pattern; give it as `pattern`, such as \"kimi\"",
         ));
     };
+    let is_word = pattern.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+    if is_word && !KNOWN.iter().any(|(spelling, _)| spelling == pattern) {
+        let what = "is no regular expression, nor one of the names cl100k_base, o200k_base, gpt2, kimi";
+        return Err(LoadError::new("the pattern", what));
+    }
     let added = options.special_tokens.iter().map(|(text, id)| builder::special(text, *id)).collect();
     tokens.by_ranks(0, vec![pattern.clone()], added)
 }
