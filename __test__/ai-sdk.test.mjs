@@ -328,6 +328,9 @@ test("results that the provider package parses stay whole, and so does a denial"
     }).flat();
     const messages = [...ASKED, ...list, ...ASKED];
     assert.equal(await pruneForBudget(messages, { contextWindow: 100_000 }), messages, start);
+    // Even where the window is too small: then old ones go with their calls.
+    const sent = await pruneForBudget(messages, { contextWindow: 3000 });
+    for (const message of sent) assert.ok(messages.includes(message), start);
   }
 });
 

@@ -129,9 +129,15 @@ describe("items of OpenAI's Responses API", () => {
     assert.equal(countTokens(items.at(-1)), 1200);
   });
 
-  test("go with their results, and reasoning with the item behind it", () => {
+  test("go with their results and with the other items of their answer", () => {
     const step = (id) => [
       reasoning(`${id}a`),
+      {
+        type: "message",
+        role: "assistant",
+        id: `msg${id}`,
+        content: [{ type: "output_text", text: "Look." }],
+      },
       call(`${id}a`),
       call(`${id}b`),
       { type: "function_call_output", call_id: `${id}a`, output: "word ".repeat(3000) },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext } from "../index.js";
-import { answer, result, text, thinking, user } from "./support/messages.mjs";
+import { answer, call, result, text, thinking, user } from "./support/messages.mjs";
 
 /** A transcript whose first result is old: six newer ones follow. */
 function withOldResult(old) {
@@ -56,6 +56,30 @@ async function contentBesideNewer(content, more) {
   const hook = createTransformContext({ schedule: "everyCall" });
   return (await hook([user(), old, user(), newer, user()]))[1].content;
 }
+
+test("a call loses its thinking only where the provider is known to take it alone", async () => {
+  const [sealed, field, item] = ["Eq/4", "reasoning_content", '[{"type":"reasoning.encrypted"}]'];
+  const CASES = [
+    ["anthropic-messages", "claude-opus-4-5", sealed, false],
+    ["anthropic-messages", "deepseek-v4-pro", sealed, true],
+    ["bedrock-converse-stream", "us.anthropic.claude-opus-4-5-v1:0", sealed, false],
+    ["google-generative-ai", "gemini-3-pro-preview", sealed, false],
+    ["openai-responses", "gpt-5", item, true],
+    ["openai-completions", "deepseek-reasoner", field, true],
+    ["openai-completions", "google/gemini-3-pro-preview", item, true],
+    ["openai-completions", "gpt-4o", "", false],
+    ["an-app", "gpt-5", item, true],
+    ["an-app", "claude-opus-4-5", sealed, false],
+    ["an-app", "kimi-k2", sealed, true],
+  ];
+  for (const [api, model, signature, stays] of CASES) {
+    const [thought, made] = [thinking("hm", signature), call("a")];
+    const old = answer([thought, made], { api, model });
+    const messages = [user(), old, result("a"), answer([thinking()], { api, model }), user()];
+    const sent = await createTransformContext({ schedule: "everyCall" })(messages);
+    assert.deepEqual(sent[1].content, stays ? [thought, made] : [made], `${api} ${model}`);
+  }
+});
 
 test("a text with an id keeps its reasoning on the Responses APIs", async () => {
   const signed = text("said", { textSignature: '{"v":1,"id":"msg_1"}' });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { repair, validate } from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
-import { answer, call, result, spelled, text, thinking, user } from "./support/messages.mjs";
+import { answer, call, image, result, spelled, text, thinking, user } from "./support/messages.mjs";
 
 const ANTHROPIC = "anthropic-messages";
 const GOOGLE = "google-generative-ai";
@@ -33,6 +33,7 @@ const CASES = [
   ["empty-message", [user(), answer([]), user()], 1, [0, 2]],
   ["empty-message", [user(), user(" \n")], 1, [0]],
   ["blank-text", [user([text(""), said])], 0, [{ 0: [1] }], ANTHROPIC],
+  ["blank-text", [...spelled("u :a"), result("a", [text(""), image])], 2, [0, 1, { 2: [1] }], ANTHROPIC],
   ["lone-surrogate", [user(), ...two("a", { arguments: { half } })], 1, [0, { 1: [0, 2] }, 3]],
   ["lone-surrogate", [user(), ...two(half)], 1, [0, { 1: [0, 2] }, 3]],
   ["call-id-pattern", spelled("u :| =|"), 1, [0], ANTHROPIC],

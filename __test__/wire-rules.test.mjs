@@ -28,6 +28,7 @@ const BREAKS = [
   (holder, key) => /^(tools|reasoning_content|thoughtSignature)$/.test(key) && delete holder[key],
   (holder) => holder.functionCall && Object.assign(holder, { thoughtSignature: "c2ln" }),
   (_holder, _key, body) => body.messages?.push({ role: "assistant", content: "I think " }),
+  (_holder, _key, body) => body.messages?.push({ role: "user", content: "Wait." }),
 ];
 
 /** The paths of all places of a request. */

@@ -1,5 +1,5 @@
 // The wire as judge: generated sessions, and recorded ones call by call, through the hook, through real pi-ai of every version, to
-// the request bodies of four protocols. Whatever the provider would object to in the hook's request, it must have objected to
+// the request bodies of six protocols. Whatever the provider would object to in the hook's request, it must have objected to
 // without it.
 //
 // WIRE_CHECKS is the number of bodies judged of generated sessions, over all protocols and versions. PI_STRATA_SESSIONS names more
@@ -22,6 +22,8 @@ import { PiWire } from "./support/wire/pi.mjs";
 const CHECKS = Number(process.env.WIRE_CHECKS ?? 2_000);
 /** Sets of options each session goes through the hook with. */
 const OPTIONS_PER_SESSION = 4;
+/** One session of so many checks is played call by call. */
+const PLAYED_EVERY = 100;
 /** Share of the bodies that the hook must have changed for the rest to prove anything. */
 const MIN_CHANGED = 0.5;
 
@@ -81,6 +83,7 @@ function recipients({ api, provider, model }) {
 async function trialOf(wire, author, messages) {
   const unedited = await wire.payloadOf(author, messages);
   return async (options, given = messages) => {
+    if (!isKnownTo(author, given)) return false;
     const failures = [];
     const onEvent = (event) => event.type === "failed" && failures.push(event.code);
     const edited = await createTransformContext({ ...options, onEvent })(given);
@@ -89,6 +92,26 @@ async function trialOf(wire, author, messages) {
     assert.deepEqual(objections, [], `${author.api} ${JSON.stringify(options)}`);
     return edited !== given;
   };
+}
+
+/** False for a list that does not tell the hook whose turn it is: it holds no answer of that provider. */
+const isKnownTo = ({ api, speaksInTurn }, messages) =>
+  !speaksInTurn || messages.some((message) => message.api === api);
+
+/** Plays a session call by call on one hook and judges each request. */
+async function play(wire, author, messages, options) {
+  const failures = [];
+  const onEvent = (event) => event.type === "failed" && failures.push(event.code);
+  const hook = createTransformContext({ ...options, onEvent });
+  for (const at of messages.keys()) {
+    const given = messages.slice(0, at);
+    if (messages[at].role !== "assistant" || at === 0) continue;
+    const edited = await hook(given);
+    if (edited === given || !isKnownTo(author, given)) continue;
+    const [payload, unedited] = [await wire.payloadOf(author, edited), await wire.payloadOf(author, given)];
+    const objections = [...failures, ...introduced(author.api, payload, unedited)];
+    assert.deepEqual(objections, [], `${author.api} ${JSON.stringify(options)}, call before ${at}`);
+  }
 }
 
 async function suite(version) {
@@ -107,6 +130,17 @@ async function suite(version) {
         const count = changed.filter(Boolean).length;
         assert.ok(count >= MIN_CHANGED * changed.length, `${count} of ${changed.length} bodies changed`);
         t.diagnostic(`wire: ${changed.length} bodies, ${count} changed by the hook, 0 violations`);
+      });
+    }
+
+    for (const author of authors.filter(({ speaksInTurn }) => speaksInTurn)) {
+      test(`to ${author.model} over ${author.api} break no rule call by call`, async () => {
+        const property = fc.asyncProperty(
+          conversation(author, wire.systemMessages),
+          options,
+          (messages, options) => play(wire, author, deepFreeze(messages), options),
+        );
+        await fc.assert(property, { numRuns: Math.ceil(CHECKS / PLAYED_EVERY) });
       });
     }
 

@@ -60,6 +60,50 @@ const deepseek = {
   sealed: () => thinking("hm", "reasoning_content"),
 };
 
+/** DeepSeek's own endpoint for Anthropic's protocol. */
+const deepseekMessages = {
+  ...anthropic,
+  provider: "deepseek",
+  model: "deepseek-v4-pro",
+  thinks: "always",
+  thinking: (text, n) => thinking(text, `0198-${n}`),
+  sealed: (n) => thinking("hm", `0198-${n}`),
+};
+
+/** Gemini through OpenRouter: pi keeps its `reasoning_details` as the signature, from 0.87 on. */
+const openRouter = {
+  ...chat,
+  provider: "openrouter",
+  model: "google/gemini-3-pro-preview",
+  thinks: "always",
+  thinking: (text, n) =>
+    thinking(
+      text,
+      JSON.stringify([{ type: "reasoning.encrypted", data: base64(`sealed ${n}`), id: `call_${n}` }]),
+    ),
+};
+openRouter.sealed = (n) => openRouter.thinking("hm", n);
+
+const mistral = {
+  ...chat,
+  api: "mistral-conversations",
+  provider: "mistral",
+  model: "devstral-medium-latest",
+  /** Its provider refuses two messages of one side in a row. */
+  speaksInTurn: true,
+  call: (n, name, args) => call(`c${String(n).padStart(8, "0")}`, name, args),
+};
+
+const nova = {
+  ...anthropic,
+  api: "bedrock-converse-stream",
+  provider: "amazon-bedrock",
+  model: "amazon.nova-pro-v1:0",
+  thinks: "never",
+  speaksInTurn: true,
+  call: (n, name, args) => call(`tooluse_${n}`, name, args),
+};
+
 const gemini = {
   ...anthropic,
   api: "google-generative-ai",
@@ -79,4 +123,7 @@ const olderGemini = {
   call: (n, name, args) => call(`${name}_17_${n}`, name, args),
 };
 
-export const authors = [anthropic, openai, chat, deepseek, gemini, olderGemini];
+export const authors = [
+  ...[anthropic, openai, chat, deepseek, gemini, olderGemini],
+  ...[deepseekMessages, openRouter, mistral, nova],
+];

@@ -59,23 +59,34 @@ const branchSummary = shortText.map((summary) => [{ role: "branchSummary", summa
 /** What an app puts in by itself, and pi sends as the user's words. */
 const longNote = longText.map((content) => [{ role: "custom", customType: "note", content, display: true }]);
 
-/** A turn as far as its last step. */
-const openTurn = {
+/** A turn as far as its last step, with at most so many messages of the user's side behind each. */
+const openTurn = (maxLength) => ({
   question: userMessage,
   steps: fc.array(
     fc.record({
       step: sketch({ minLength: 1, maxLength: 4 }),
-      steering: fc.array(fc.oneof(userMessage, customMessage, longNote), { maxLength: 1 }),
+      steering: fc.array(fc.oneof(userMessage, customMessage, longNote), { maxLength }),
       handsOver: fc.boolean(),
     }),
     { maxLength: 8 },
   ),
   isForeign: fc.nat(5).map((n) => n === 0),
-};
+});
 const closedTurn = {
-  ...openTurn,
+  ...openTurn(1),
   ending,
   after: fc.array(fc.oneof(customMessage, branchSummary, bashExecution), { maxLength: 1 }),
+};
+
+/** The same where the user and the model speak in turn, mostly. */
+const lastWord = sketch({ maxLength: 0 }).map((sketch) => ({
+  ...sketch,
+  says: ["It is done.", ...sketch.says],
+}));
+const orderlyTurn = {
+  ...openTurn(0),
+  ending: fc.oneof({ weight: 9, arbitrary: fc.tuple(fc.constant("stop"), lastWord) }, ending),
+  after: fc.constant([]),
 };
 
 /**
@@ -91,8 +102,8 @@ export const conversation = (author, { prompt = [], promptChange = [] } = {}) =>
         shortText.map((summary) => ({ role: "compactionSummary", summary, tokensBefore: 1 })),
         { maxLength: 1 },
       ),
-      closed: fc.array(fc.record(closedTurn), { maxLength: 4 }),
-      open: fc.record(openTurn),
+      closed: fc.array(fc.record(author.speaksInTurn ? orderlyTurn : closedTurn), { maxLength: 4 }),
+      open: fc.record(openTurn(author.speaksInTurn ? 0 : 1)),
       foreigner: fc.constantFrom(...authors.filter((other) => other !== author)),
     })
     .map(({ summary, closed, open, foreigner }) => {

@@ -1,7 +1,9 @@
 // Layers 1 to 3 once more, in plain JavaScript, straight from the documented rules and sharing no code with the product: the
 // oracle that the hook's output is compared with.
 
-const REASONING_APIS = ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
+const RESPONSES = ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
+const GOOGLE = ["google-generative-ai", "google-vertex", "google-gemini-cli"];
+const ANTHROPIC = ["anthropic-messages", "bedrock-converse-stream"];
 
 export const MARKER = /^\[\.\.\. 已省略 (\d+) 行，原始 (\d+) 字符 \.\.\.\]$/m;
 
@@ -73,11 +75,18 @@ function cutLine(line) {
 function stripped(message) {
   const left = message.content.filter((block) => !isThinking(block));
   const hasCall = left.some((block) => block.type === "toolCall");
-  const namesField = message.content.some((block) => /^[a-z0-9_]{1,64}$/.test(block.thinkingSignature ?? ""));
-  const isBound =
-    hasCall && (REASONING_APIS.includes(message.api) || (message.api === "openai-completions" && namesField));
   const isEmpty = left.every((block) => block.type === "text" && block.text.trim() === "");
-  return isEmpty || isBound ? message : { ...message, content: left };
+  return isEmpty || (hasCall && needsThinking(message)) ? message : { ...message, content: left };
+}
+
+/** False for calls that a provider is known to take without their thinking. */
+function needsThinking({ api, model, content }) {
+  const isClaude = /claude/i.test(model);
+  if (GOOGLE.includes(api) || RESPONSES.includes(api)) return RESPONSES.includes(api);
+  if (ANTHROPIC.includes(api)) return !isClaude;
+  const signatures = content.map(({ thinkingSignature = "" }) => thinkingSignature);
+  const isWire = signatures.some((signature) => /^([[{]|[a-z0-9_]+$)/.test(signature));
+  return isWire || (!isClaude && signatures.some((signature) => signature !== ""));
 }
 
 /** Layer 3: the oldest groups of a call and its results go until the rest fits. */

@@ -42,6 +42,7 @@ export function conversation(seed, { length = 40, noise = 0, mark = "" } = {}) {
   const messages = [];
   let made = 0;
   const api = pick(APIS);
+  const model = seed % 2 === 0 ? "claude-opus-4-5" : "m";
 
   const text = (lines) => {
     const parts = [`-${mark}`];
@@ -69,7 +70,7 @@ export function conversation(seed, { length = 40, noise = 0, mark = "" } = {}) {
     );
   const assistant = (content, stopReason) => {
     const usage = { input: 100, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 105 };
-    push({ role: "assistant", content, api, provider: "p", model: "m", usage, stopReason });
+    push({ role: "assistant", content, api, provider: "p", model, usage, stopReason });
   };
   const call = () => {
     made += 1;

@@ -186,7 +186,7 @@ class Guard {
   }
 }
 
-/** Groups positions that belong together: calls with results, reasoning with its item, stand-ins of one message. */
+/** Groups positions that belong together: calls with results, items of one answer, stand-ins of one message. */
 function groupsOf(list) {
   const starts = groupStarts(list).map((start, i) =>
     isJoined(list[i - 1], list[i]) ? Math.min(start, i - 1) : start,
@@ -202,9 +202,8 @@ function groupsOf(list) {
 /** True if a message needs the one before it. */
 function isJoined(before, { role, [SOURCE]: source }) {
   if (before === undefined) return false;
-  return (
-    role === "toolResult" || before.leadsNext === true || (source !== undefined && source === before[SOURCE])
-  );
+  const isOfAnswer = role === "assistant" && before.leadsNext === true;
+  return role === "toolResult" || isOfAnswer || (source !== undefined && source === before[SOURCE]);
 }
 
 const textOf = ({ payload, content }) => payload ?? joinedText(content);

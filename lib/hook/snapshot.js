@@ -7,8 +7,8 @@ const contract = require("../contract.js");
 
 const { UNSENT_STOP_REASONS, positions } = contract;
 const { system, user, assistant, toolResult, summary, custom, other: OTHER_ROLE } = positions(contract.roles);
-/** Longest thinking signature that can be the name of a wire field, in UTF-16 code units. */
-const WIRE_FIELD_CHARS = contract.constants.wireFieldChars.default;
+/** UTF-16 code units at the beginning of a thinking signature that tell its kind. */
+const SIGNATURE_CHARS = contract.constants.signatureChars.default;
 
 /** Fields that count as text beside `content`, by role. No prototype: a role may have any name, such as `constructor`. */
 const TEXT_FIELDS = {
@@ -119,9 +119,8 @@ class Batch {
       case "text":
         return this.#addPart(BLOCKS.text, block.text);
       case "thinking": {
-        const signature = string(block.thinkingSignature);
-        const wireField = signature.length <= WIRE_FIELD_CHARS ? signature : "";
-        return this.#addPart(BLOCKS.thinking, block.thinking, wireField);
+        const signature = string(block.thinkingSignature).slice(0, SIGNATURE_CHARS);
+        return this.#addPart(BLOCKS.thinking, block.thinking, signature);
       }
       case "redacted_thinking":
         return this.#addPart(BLOCKS.thinking, "", "");

@@ -130,6 +130,7 @@ const responses = {
     hasPart(item, ({ type }) => /^(?:input_text|output_text|input_image|input_file)$/.test(type)),
   read(item) {
     const { type, role, content, call_id: id, name = type, arguments: given, input, output, summary } = item;
+    if (role === "assistant") return answer(...blocksOf(content));
     if (role !== undefined) return [{ role: system(role), content: blocksOf(content) }];
     if (/_output$/.test(type)) {
       const said = blocksOf(typeof output === "string" ? output : [output].flat());
@@ -137,21 +138,22 @@ const responses = {
     }
     if (/_call$/.test(type) && id !== undefined) {
       const args = given ?? input ?? { ...item, type: undefined, call_id: undefined };
-      return [{ role: "assistant", content: [callBlock(item, id, name, args)] }];
+      return answer(callBlock(item, id, name, args));
     }
     // OpenAI rejects an answer to an approval request without the request.
-    if (type === "mcp_approval_request")
-      return [{ role: "assistant", content: [callBlock(item, item.id, name, given)] }];
+    if (type === "mcp_approval_request") return answer(callBlock(item, item.id, name, given));
     if (type === "mcp_approval_response")
       return [{ role: "toolResult", toolCallId: item.approval_request_id, content: [countedBlock(item)] }];
-    if (type !== "reasoning") return [{ role: "assistant", content: [countedBlock(item)] }];
+    if (type !== "reasoning") return answer(countedBlock(item));
     const texts = [summary, content].flatMap(blocksOf);
     const thinking = texts.map(({ text }) => text).join("\n");
-    // OpenAI rejects reasoning without the item that follows it.
-    return [{ role: "assistant", content: [{ type: "thinking", thinking, [PART]: item }], leadsNext: true }];
+    return answer({ type: "thinking", thinking, [PART]: item });
   },
   write: whole("output"),
 };
+
+/** Returns the stand-in of an item of an answer. OpenAI rejects some of them without the others. */
+const answer = (...content) => [{ role: "assistant", content, leadsNext: true }];
 
 /** Anthropic's messages. A user message can hold results, and text after them. */
 const anthropic = {

@@ -120,6 +120,17 @@ function thinkingUnchanged(payload, unedited) {
   return changed.map((block) => block.signature ?? block.data);
 }
 
+/** K1: other models than Claude want the thinking beside every call that came with it. */
+function callsKeepThinking({ model, messages }, unedited) {
+  if (!unedited || model.includes("claude")) return [];
+  const before = new Map(unedited.messages.map((message) => [callIds(message).join(), message]));
+  const keeps = (message) => {
+    const [was, is] = [before.get(callIds(message).join()) ?? message, message].map(blocksOf);
+    return isDeepStrictEqual(was.filter(isThinking), is.filter(isThinking));
+  };
+  return messages.filter((message) => callIds(message).length > 0 && !keeps(message)).flatMap(callIds);
+}
+
 /** A9: the user opens the conversation. */
 function userOpens(payload) {
   return conversation(payload)[0]?.role === "user" ? [] : ["the first message"];
@@ -158,6 +169,7 @@ export const rules = {
   "A7 latestThinkingUntouched": latestThinkingUntouched,
   "A7 thinkingUnchanged": thinkingUnchanged,
   "A8 surrogatesPaired": surrogatesPaired,
+  "K1 callsKeepThinking": callsKeepThinking,
   "A9 userOpens": userOpens,
   "A10 signaturesStillBound": signaturesStillBound,
   "A11 toolsDeclared": toolsDeclared,

@@ -1,5 +1,6 @@
 // What OpenAI's Chat Completions API and the services that speak it refuse, one function per rule.
 
+import { isDeepStrictEqual } from "node:util";
 import { isBlank, isJsonObject, missing, repeated, surrogatesPaired } from "./parts.mjs";
 
 const callIds = (message) => (message?.tool_calls ?? []).map(({ id }) => id);
@@ -51,13 +52,15 @@ function callsReadable({ messages }) {
     .map(({ id }) => id);
 }
 
-/** K1: a call keeps the reasoning field its message came with. */
+const reasoningOf = (message) => [message.reasoning_content, message.reasoning_details];
+
+/** K1: a call keeps the reasoning fields its message came with: Gemini's signature is in one of them. */
 function reasoningStays(payload, unedited) {
   const fields = new Map((unedited?.messages ?? []).map((message) => [callIds(message).join(), message]));
   return payload.messages.flatMap((message) => {
     const key = callIds(message).join();
     const before = key === "" ? undefined : fields.get(key);
-    return before && before.reasoning_content !== message.reasoning_content ? [key] : [];
+    return before && !isDeepStrictEqual(reasoningOf(before), reasoningOf(message)) ? [key] : [];
   });
 }
 

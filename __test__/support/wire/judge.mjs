@@ -2,8 +2,10 @@
 // sharing no code with the product.
 
 import { rules as anthropic } from "./anthropic.mjs";
+import { rules as bedrock } from "./bedrock.mjs";
 import { rules as chat } from "./chat.mjs";
 import { rules as google } from "./google.mjs";
+import { rules as mistral } from "./mistral.mjs";
 import { rules as responses } from "./responses.mjs";
 
 /** The rules of each protocol, by the name pi gives it. */
@@ -12,6 +14,8 @@ export const rulesOf = {
   "openai-completions": chat,
   "openai-responses": responses,
   "google-generative-ai": google,
+  "bedrock-converse-stream": bedrock,
+  "mistral-conversations": mistral,
 };
 
 /**

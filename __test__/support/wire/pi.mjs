@@ -8,6 +8,9 @@ import { piAis, piVersions } from "../../pi/versions.mjs";
 /** Nobody listens here. */
 const NOWHERE = "http://127.0.0.1:9/v1";
 
+// Amazon's client asks for a region before anything else.
+process.env.AWS_REGION ??= "us-east-1";
+
 const SYSTEM_PROMPT = "Be careful.";
 const tool = (name) => ({
   name,

@@ -21,7 +21,7 @@ use crate::context::request::account::Account;
 use crate::context::request::layers::keep::{Kept, States};
 use crate::context::request::layers::{Keeping, Limits, Overflow};
 use crate::context::request::plan::Plan;
-use crate::context::request::validity::strip_within;
+use crate::context::request::validity::{strip_unbound, strip_within};
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The call that was planned last. Its edits can be undone until its answer comes.
@@ -206,6 +206,10 @@ impl Fold {
     /// Decides about the next call and edits for it. `is_first` marks the first planned call.
     fn decide(&mut self, is_first: bool) -> Option<Arithmetic> {
         let before = self.rental;
+        // A change of model, or a rewritten list, can ask for messages that went long ago.
+        if self.layers.is_none() && self.account.restore_sides() {
+            strip_unbound(&mut self.account);
+        }
         let decided = match &mut self.layers {
             Some(layers) => {
                 layers.settle(&mut self.account, &self.limits, &self.reports.calibration);

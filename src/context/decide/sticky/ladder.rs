@@ -176,6 +176,7 @@ impl Ladder<'_> {
             && is_of_kind
             && (price.is_infinite() || !self.states.keeps_group(start))
             && window::is_droppable(self.account, start)
+            && self.account.answered_by(start).is_empty()
             && !self.account.group(start).any(|index| self.is_spared(index))
     }
 

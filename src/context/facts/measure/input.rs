@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::context::facts::transcript::{Thinking, Usage};
+use crate::context::facts::transcript::{Signature, Thinking, Usage};
 use crate::text::{NEWLINE, Utf16Len, is_blank};
 
 /// A message as it was read, its texts borrowed.
@@ -71,7 +71,7 @@ pub enum Part<'a> {
     Thinking {
         /// Its text.
         text: &'a [u16],
-        /// Its signature if that is short, else empty.
+        /// The beginning of its signature.
         signature: &'a [u16],
     },
     /// A tool call.
@@ -158,11 +158,10 @@ impl<'a> Raw<'a> {
 
     pub(super) fn thinking(&self) -> Option<Thinking> {
         let signatures = self.parts.iter().filter_map(|part| match part {
-            Part::Thinking { signature, .. } => Some(is_field_name(signature)),
+            Part::Thinking { signature, .. } => Some(kind_of(signature)),
             _ => None,
         });
-        let names_wire_field = signatures.reduce(|any, is_name| any | is_name)?;
-        Some(Thinking { tokens: 0, names_wire_field })
+        Some(Thinking { tokens: 0, signature: signatures.max()? })
     }
 }
 
@@ -181,11 +180,16 @@ pub(super) fn text(units: &[u16]) -> Box<str> {
     String::from_utf16_lossy(units).into()
 }
 
-/// Returns `true` for `reasoning_content` and the like; a real signature has mixed characters.
-fn is_field_name(signature: &[u16]) -> bool {
-    let is_name = |&unit: &u16| {
+/// The kind of a signature. Sealed ones have mixed characters.
+fn kind_of(signature: &[u16]) -> Signature {
+    let is_of_name = |&unit: &u16| {
         u8::try_from(unit)
             .is_ok_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     };
-    !signature.is_empty() && signature.iter().all(is_name)
+    let is_json = |&first: &u16| first == u16::from(b'{') || first == u16::from(b'[');
+    match signature.first() {
+        None => Signature::Missing,
+        Some(first) if is_json(first) || signature.iter().all(is_of_name) => Signature::Wire,
+        Some(_) => Signature::Sealed,
+    }
 }

@@ -53,7 +53,8 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     message
 }
 
-/// Cuts of tool results, unless the host excluded the tool, and of user-side messages.
+/// Cuts of tool results, unless the host excluded the tool, and of user-side messages. Of counted texts only the fields of a
+/// message can be cut, no blocks of its content.
 fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
     let (is_cuttable, handle) = match body {
         Body::ToolResult(result) => (!result.is_excluded, result.handle),
@@ -64,8 +65,9 @@ fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
         return CutTable::default();
     }
     let marker = |omitted| rules.marker.cut(omitted, handle);
+    let has_fields = matches!(body, Body::Summary | Body::Custom);
     let fields = raw.parts.iter().filter_map(|part| match part {
-        Part::Counted(text) => Some(*text),
+        Part::Counted(text) if has_fields => Some(*text),
         _ => None,
     });
     CutTable::of(raw.texts().chain(fields), marker, |text| rules.tokens(text))

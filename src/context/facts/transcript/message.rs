@@ -1,5 +1,6 @@
 //! The facts of one message, by role.
 
+use super::source::Source;
 use crate::context::facts::cuts::CutTable;
 use crate::context::facts::handle::Handle;
 use crate::context::facts::traits::Traits;
@@ -140,24 +141,24 @@ impl Usage {
     }
 }
 
-/// Who made an assistant message.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Source {
-    /// Wire protocol, such as `anthropic-messages`.
-    pub api: Box<str>,
-    /// Provider, such as `anthropic`.
-    pub provider: Box<str>,
-    /// Model id.
-    pub model: Box<str>,
-}
-
 /// The thinking blocks of one assistant message, taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinking {
     /// Their tokens.
     pub tokens: usize,
-    /// True if a signature is the name of a wire field, such as `reasoning_content`.
-    pub names_wire_field: bool,
+    /// The most telling of their signatures.
+    pub signature: Signature,
+}
+
+/// The kinds of thinking signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signature {
+    /// None.
+    Missing,
+    /// Bytes that only the provider can read.
+    Sealed,
+    /// The name of a wire field, such as `reasoning_content`, or an item of the wire as JSON.
+    Wire,
 }
 
 /// The facts of a tool result.

@@ -5,6 +5,7 @@
 
 mod link;
 mod message;
+mod source;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +13,9 @@ use std::sync::Arc;
 pub use self::link::Link;
 use self::link::Links;
 pub use self::message::{
-    Assistant, Body, Images, Message, Refusal, Shortened, Source, Thinking, ToolResult, Usage,
+    Assistant, Body, Images, Message, Refusal, Shortened, Signature, Thinking, ToolResult, Usage,
 };
+pub use self::source::Source;
 
 /// A conversation in sending order, with each tool result linked to the call it answers.
 ///

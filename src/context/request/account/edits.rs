@@ -53,16 +53,16 @@ impl Account {
         }
     }
 
-    /// Drops a whole group.
+    /// Drops a whole group, and what leaves with it.
     pub fn drop_group(&mut self, start: usize, layer: Layer, reason: Reason) {
-        for index in self.group(start).collect::<Vec<_>>() {
+        for index in self.leaving(start) {
             self.set(index, Form::Gone, layer, reason);
         }
     }
 
-    /// Hides a group behind the sliding window, or shows it again.
-    pub fn slide_group(&mut self, start: usize, is_slid: bool) {
-        for index in self.group(start).collect::<Vec<_>>() {
+    /// Hides messages behind the sliding window, or shows them again.
+    pub fn slide(&mut self, messages: &[usize], is_slid: bool) {
+        for &index in messages {
             self.change(index, |row| row.is_slid = is_slid);
         }
     }

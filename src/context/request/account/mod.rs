@@ -4,6 +4,7 @@
 
 mod edits;
 mod row;
+mod sides;
 
 use std::collections::BTreeSet;
 
@@ -33,6 +34,8 @@ pub struct Account {
     last_user: Option<usize>,
     /// The last user message before each protected message. Without it two answers would be side by side.
     questions: BTreeSet<usize>,
+    /// True if an answer is from a provider that wants the user's side and the answers in turn.
+    alternates: bool,
     /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
     trial: Option<Trial>,
@@ -107,7 +110,10 @@ impl Account {
             Body::ToolResult(_) => {
                 self.results.push(index);
             }
-            Body::Assistant(assistant) if assistant.thinking.is_some() => self.thinkers.push(index),
+            Body::Assistant(assistant) => {
+                self.alternates |= assistant.source.alternates();
+                self.thinkers.extend(assistant.thinking.map(|_| index));
+            }
             _ => {}
         }
     }
@@ -288,9 +294,9 @@ impl Account {
         after.fold(Size::default(), |size, row| size.plus(row.size()))
     }
 
-    /// The sent size if the window shows a hidden group again.
-    pub fn sent_with(&self, start: usize) -> Size {
-        let members = self.group(start).filter_map(|index| self.rows.get(index));
+    /// The sent size if the window shows these hidden messages again.
+    pub fn sent_with(&self, hidden: &[usize]) -> Size {
+        let members = hidden.iter().filter_map(|&index| self.rows.get(index));
         members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.sent.form)))
     }
 

@@ -71,7 +71,12 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
-    let may_go = |account: &Account, index| !is_users(account, index) && !inputs.has(account, index);
+    let may_go = |account: &Account, start| {
+        account
+            .leaving(start)
+            .into_iter()
+            .all(|index| !is_users(account, index) && !inputs.has(account, index))
+    };
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
     if room.fits(rest) || rest as f64 > share {
@@ -144,7 +149,7 @@ impl Room<'_> {
 
     /// cl100k tokens of the groups that may be dropped.
     fn droppable(&self, may_go: impl Fn(&Account, usize) -> bool) -> usize {
-        let members = self.removable(may_go).into_iter().flat_map(|start| self.account.group(start));
+        let members = self.removable(may_go).into_iter().flat_map(|start| self.account.leaving(start));
         members.filter_map(|index| self.account.row(index)).map(Row::tokens).sum()
     }
 
@@ -153,7 +158,10 @@ impl Room<'_> {
             if self.fits(0) {
                 return;
             }
-            self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
+            // What left before can be what it stood beside.
+            if is_removable(self.account, start) {
+                self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
+            }
         }
     }
 }

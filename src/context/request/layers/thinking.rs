@@ -1,15 +1,10 @@
 //! Layer 2, old thinking: finds assistant messages that may lose all their thinking blocks.
 
 use super::{Limits, ThinkingScope};
-use crate::context::facts::transcript::Assistant;
+use crate::context::facts::transcript::{Assistant, Signature};
 use crate::context::request::account::{Account, Form};
 use crate::context::request::plan::{Layer, Reason};
-
-/// Protocols that refuse a function call, or a text with an id, without the reasoning item before it.
-const REASONING_ITEM_APIS: [&str; 3] =
-    ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
-/// The protocol on which some models require their reasoning field beside every tool call.
-const WIRE_FIELD_API: &str = "openai-completions";
+use crate::contract::Family;
 
 /// The index before which thinking is old: the oldest message that keeps it.
 ///
@@ -52,12 +47,24 @@ pub fn step_under_way(account: &Account) -> Option<usize> {
     (!newest.call_ids.is_empty()).then_some(index)
 }
 
-/// Returns `false` if the provider would refuse the message without its thinking, or nothing would be left.
+/// Returns `false` if nothing would be left, or if the provider may refuse a call, or a text with an id, without its thinking.
 fn may_lose_thinking(assistant: &Assistant) -> bool {
-    let api = &*assistant.source.api;
-    let has_call = !assistant.call_ids.is_empty();
-    let names_field = assistant.thinking.is_some_and(|thinking| thinking.names_wire_field);
-    let is_bound = (REASONING_ITEM_APIS.contains(&api) && (has_call || assistant.has_text_id))
-        || (api == WIRE_FIELD_API && has_call && names_field);
-    assistant.has_other_content && !is_bound
+    let leads_on = !assistant.call_ids.is_empty() || assistant.has_text_id;
+    assistant.has_other_content && (!leads_on || takes_it_alone(assistant))
+}
+
+/// Returns `true` where the provider is known to take a call without its thinking: Google's own models and Claude, and where
+/// no signature asks for the thinking back.
+fn takes_it_alone(Assistant { source, thinking, .. }: &Assistant) -> bool {
+    let signature = thinking.map_or(Signature::Missing, |thinking| thinking.signature);
+    match Family::of(&source.api) {
+        Family::Google => true,
+        Family::Anthropic => source.is_claude(),
+        Family::Responses => false,
+        Family::Chat | Family::Any => match signature {
+            Signature::Missing => true,
+            Signature::Sealed => source.is_claude(),
+            Signature::Wire => false,
+        },
+    }
 }

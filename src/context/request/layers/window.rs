@@ -25,18 +25,22 @@ pub fn is_droppable(account: &Account, index: usize) -> bool {
 /// Returns `true` if layer 4 may drop it, even if it was recalled.
 pub fn is_removable(account: &Account, index: usize) -> bool {
     let is_there = account.row(index).is_some_and(|row| row.group == index && row.sent.form != Form::Gone);
-    is_there && !account.is_protected(index)
+    is_there
+        && account.leaves_in_turn(index)
+        && account.answered_by(index).into_iter().chain([index]).all(|goes| !account.is_protected(goes))
 }
 
 /// The position of the window. Each call moves it on from the last, in either direction.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// The hidden groups, oldest first.
-    slid: Vec<usize>,
+    /// The hidden groups with what left with each, oldest first.
+    slid: Vec<Vec<usize>>,
     /// Everything before it is hidden or protected.
     cursor: usize,
     /// The last user message at the last call: the next one takes its protection.
     last_user: Option<usize>,
+    /// True if at the last call a provider wanted the sides in turn.
+    alternates: bool,
 }
 
 impl Window {
@@ -47,12 +51,13 @@ impl Window {
         let is_over = |size| estimate.tokens(size) > limits.threshold();
         while self.cursor < tail && is_over(account.sent()) {
             if is_droppable(account, self.cursor) {
-                account.slide_group(self.cursor, true);
-                self.slid.push(self.cursor);
+                let leaving = account.leaving(self.cursor);
+                account.slide(&leaving, true);
+                self.slid.push(leaving);
             }
             self.cursor += 1;
         }
-        while let Some(&newest) = self.slid.last()
+        while let Some(newest) = self.slid.last()
             && !is_over(account.sent_with(newest))
         {
             self.take_back(account);
@@ -66,15 +71,24 @@ impl Window {
             end = end.min(self.last_user.unwrap_or(tail));
             self.last_user = account.last_user();
         }
-        while self.slid.last().is_some_and(|&newest| newest >= end) {
+        if self.alternates != account.alternates() {
+            self.alternates = account.alternates();
+            end = 0;
+        }
+        while self.newest().is_some_and(|newest| newest >= end) {
             self.take_back(account);
         }
         self.cursor = self.cursor.min(end);
     }
 
+    /// Position of the newest hidden group.
+    fn newest(&self) -> Option<usize> {
+        self.slid.last()?.first().copied()
+    }
+
     fn take_back(&mut self, account: &mut Account) {
-        if let Some(newest) = self.slid.pop() {
-            account.slide_group(newest, false);
+        if let Some((newest, hidden)) = self.newest().zip(self.slid.pop()) {
+            account.slide(&hidden, false);
             self.cursor = newest;
         }
     }

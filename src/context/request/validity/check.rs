@@ -96,6 +96,8 @@ impl<'a> Conversation<'a> {
         let is_anthropic = self.family == Family::Anthropic;
         let is_answer = matches!(message.role, RawRole::Assistant { .. });
         let speaks = is_answer || matches!(message.role, RawRole::User);
+        // pi sends a result with an image as blocks, else as a text.
+        let is_in_blocks = speaks || parts.iter().any(|part| matches!(part, Part::Image { .. }));
         let needs_more = is_answer && (is_anthropic || self.family == Family::Responses);
         let blank = positions(parts, is_blank_text);
         let says_nothing = blank.len() == parts.len();
@@ -113,7 +115,7 @@ impl<'a> Conversation<'a> {
         };
         for (is_broken, rule, loss) in [
             (speaks && says_nothing, Rule::EmptyMessage, Loss::Group),
-            (speaks && !says_nothing && is_anthropic, Rule::BlankText, Loss::Blocks(blank)),
+            (is_in_blocks && !says_nothing && is_anthropic, Rule::BlankText, Loss::Blocks(blank)),
             (broken_id || !broken.is_empty(), Rule::LoneSurrogate, rewritten),
             (is_answer && is_anthropic, Rule::TextAfterCall, Loss::unless_thinking(parts, texts)),
             (needs_more && !says_nothing && parts.iter().all(has_only), Rule::ThinkingAlone, Loss::Group),

@@ -12,16 +12,3 @@ pub use check::{Mend, Problem, check};
 pub use repair::{Repair, repair};
 
 pub use crate::contract::{Family, Rule};
-
-impl Family {
-    /// The family of a pi `api` name.
-    pub fn of(api: &str) -> Self {
-        match api {
-            "anthropic-messages" | "bedrock-converse-stream" => Self::Anthropic,
-            "openai-completions" | "mistral-conversations" => Self::Chat,
-            "openai-responses" | "azure-openai-responses" | "openai-codex-responses" => Self::Responses,
-            "google-generative-ai" | "google-vertex" | "google-gemini-cli" => Self::Google,
-            _ => Self::Any,
-        }
-    }
-}

@@ -1,0 +1,115 @@
+//! Providers that want the user's side and the answers in turn: what a dropped group takes along, and what comes back.
+//!
+//! A message of the user and its closing answer leave together, once the steps between them are gone. Where the host's list
+//! does not alternate, nothing has to.
+
+use super::{Account, Form, Row};
+use crate::context::facts::transcript::Body;
+
+impl Account {
+    /// Returns `true` if a provider of the conversation wants the sides in turn.
+    pub fn alternates(&self) -> bool {
+        self.alternates
+    }
+
+    /// What leaves when the group that opens at `start` does: the group, then what it answers if it may not go alone.
+    pub fn leaving(&self, start: usize) -> Vec<usize> {
+        self.group(start).chain(self.answered_by(start)).collect()
+    }
+
+    /// The messages of the user's side right before a closing answer that may not go without them.
+    pub fn answered_by(&self, start: usize) -> Vec<usize> {
+        let is_closing = self.row(start).is_some_and(|row| !row.ends_with_user());
+        if !self.alternates || !is_closing || self.keeps_sides(start, start) {
+            return Vec::new();
+        }
+        let is_asking = |&index: &usize| {
+            let row = self.row(index).filter(|row| !row.opens_with_answer() && !row.message.is_tool_result());
+            row.is_some() && !self.is_protected(index)
+        };
+        let mut asking: Vec<usize> = self.sides_before(start).take_while(is_asking).collect();
+        asking.reverse();
+        asking
+    }
+
+    /// Returns `true` if no two messages of one side meet, that did not before, when the group that opens at `start` leaves.
+    pub fn leaves_in_turn(&self, start: usize) -> bool {
+        !self.alternates || {
+            let first = self.answered_by(start).first().copied().unwrap_or(start);
+            self.keeps_sides(first, start)
+        }
+    }
+
+    /// The same for the messages from `first` to the group that opens at `last`.
+    fn keeps_sides(&self, first: usize, last: usize) -> bool {
+        let before = self.sides_before(first).next();
+        let mut after = self.live.range(last + 1..).copied();
+        let after =
+            after.find(|&index| self.is_side(index) && self.row(index).is_some_and(|row| row.group != last));
+        !self.meet(before, after) || self.meet(before, Some(first)) || self.meet(Some(last), after)
+    }
+
+    /// Sends again what two messages of one side lack between them, where the host's list has it. Returns `true` for a change.
+    pub fn restore_sides(&mut self) -> bool {
+        if !self.alternates {
+            return false;
+        }
+        let sent: Vec<usize> = self.live().filter(|&index| self.is_side(index)).collect();
+        let pairs = sent.iter().zip(sent.iter().skip(1));
+        let lost: Vec<usize> =
+            pairs.filter_map(|(&before, &after)| self.lost_between(before, after)).collect();
+        for &index in &lost {
+            self.send_whole(index);
+        }
+        !lost.is_empty()
+    }
+
+    fn lost_between(&self, before: usize, after: usize) -> Option<usize> {
+        if !self.meet(Some(before), Some(after)) {
+            return None;
+        }
+        let came: Vec<usize> = (before..=after).filter(|&index| self.is_side(index)).collect();
+        let came_in_turn =
+            || came.iter().zip(came.iter().skip(1)).all(|(&one, &next)| !self.meet(Some(one), Some(next)));
+        let is_lost = |&&index: &&usize| {
+            self.row(index).is_some_and(|row| row.form() == Form::Gone && !row.message.is_tool_result())
+        };
+        let mut lost = came.iter().filter(is_lost);
+        let found = if self.row(before)?.ends_with_user() {
+            lost.find(|&&index| self.row(index).is_some_and(|row| !row.ends_with_user()))
+        } else {
+            lost.rfind(|&&index| self.row(index).is_some_and(|row| !row.opens_with_answer()))
+        };
+        found.copied().filter(|_| came_in_turn())
+    }
+
+    /// Returns `true` if the first message ends, and the second opens, on the same side.
+    fn meet(&self, before: Option<usize>, after: Option<usize>) -> bool {
+        let rows = before.and_then(|index| self.row(index)).zip(after.and_then(|index| self.row(index)));
+        rows.is_some_and(|(before, after)| {
+            !after.message.is_tool_result() && before.ends_with_user() != after.opens_with_answer()
+        })
+    }
+
+    /// The messages that are sent before `index`, newest first.
+    fn sides_before(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.live_before(index).rev().filter(|&index| self.is_side(index))
+    }
+
+    /// Returns `true` for a message that the provider sees as a turn. A host may leave out unknown roles.
+    fn is_side(&self, index: usize) -> bool {
+        let is_known = |row: &&Row| !matches!(row.message.body, Body::Other) && row.message.tokens > 0;
+        self.row(index).filter(is_known).is_some_and(Row::is_turn)
+    }
+}
+
+impl Row {
+    fn opens_with_answer(&self) -> bool {
+        self.message.assistant().is_some()
+    }
+
+    /// Returns `true` if its group ends on the user's side: with results, or as a message of that side.
+    fn ends_with_user(&self) -> bool {
+        self.message.assistant().is_none_or(|answer| !answer.call_ids.is_empty())
+    }
+}
