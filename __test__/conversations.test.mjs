@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
 import { Conversations } from "../lib/hook/conversations.js";
-import { positionsIn } from "../lib/hook/values.js";
+import { isSameMessage, positionsIn } from "../lib/hook/values.js";
 import { talk } from "./support/live/talk.mjs";
 import * as made from "./support/messages.mjs";
 import { brokenRules } from "./support/request-rules.mjs";
@@ -245,6 +245,13 @@ test("a list of which every second message is gone is searched in proportion to 
     );
     assert.ok(looks < 20 * list.length, `${looks} looks`);
   }
+});
+
+test("a copy from JSON is the same message, though it lacks the fields that held undefined", () => {
+  const message = { ...says("done"), errorMessage: undefined };
+  const copy = JSON.parse(JSON.stringify(message));
+  assert.ok(isSameMessage(message, copy) && isSameMessage(copy, message));
+  assert.ok(!isSameMessage(message, { ...copy, errorMessage: "no" }));
 });
 
 test("what stands in two lists without being an object tells of no common past", () => {
