@@ -322,6 +322,21 @@ test("tokens that Claude Code has written for an hour are told", async () => {
   }
 });
 
+test("of an answer with the server's own calls the request's prompt is told, not the sum", async () => {
+  const prompt = { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
+  const usage = {
+    ...{ input_tokens: 5, cache_read_input_tokens: 220, cache_creation_input_tokens: 30, output_tokens: 9 },
+    iterations: [
+      { type: "message", ...prompt, output_tokens: 4 },
+      { type: "advisor_message", input_tokens: 123, output_tokens: 50 },
+      { type: "message", ...prompt, cache_read_input_tokens: 120, output_tokens: 5 },
+    ],
+  };
+  const said = { id: "m", content: [text("a")], usage };
+  const [, answer] = contextOf(await read(asks("u1", null, "go"), claude("assistant", "a1", "u1", said)));
+  assert.deepEqual(answer.usage, { input: 3, output: 9, cacheRead: 100, cacheWrite: 20, totalTokens: 132 });
+});
+
 test("a line that cannot be read is not quoted", async () => {
   for (const line of ['{"secret":"te', '{"secret":nope}', "7", "null"]) {
     const { problems } = await read(HEADER, line);
