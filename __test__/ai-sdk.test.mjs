@@ -281,6 +281,52 @@ test("images as bytes keep the provider's limit on the size of a request", async
   for (const part of [...own, ...tagged]) assert.equal(await sentOf(part), few);
 });
 
+test("usage that sums up the prompts of a provider's own tool is not taken for the size of the request", async () => {
+  const estimateAfter = async (usageOf) => {
+    const events = [];
+    const prepareStep = createPrepareStep({ onEvent: (event) => events.push(event) });
+    const call = {
+      type: "tool-call",
+      toolCallId: "s",
+      toolName: "web_search",
+      input: {},
+      providerExecuted: true,
+    };
+    const found = {
+      type: "tool-result",
+      toolCallId: "s",
+      toolName: "web_search",
+      output: { type: "json", value: {} },
+    };
+    const messages = [];
+    let steps = [];
+    for (let n = 0; n < 8; n += 1) {
+      messages.push({ role: "user", content: lines(n) });
+      const sent = await prepareStep({ messages: [...messages], steps, model: "anthropic/claude-test" });
+      messages.push({ role: "assistant", content: [call, found, { type: "text", text: `found ${n}` }] });
+      steps = [{ usage: usageOf(strata.countTokens(sent.messages)) }];
+    }
+    return events.at(-1).tokensAfter;
+  };
+  const prompt = (tokens) => ({ type: "message", input_tokens: tokens });
+  const none = await estimateAfter(() => undefined);
+  assert.equal(await estimateAfter((tokens) => ({ inputTokens: tokens * 3 })), none);
+  const told = await estimateAfter((tokens) => {
+    const iterations = [
+      prompt(tokens * 2),
+      { type: "advisor_message", input_tokens: 9 },
+      prompt(tokens * 2 + 9),
+    ];
+    return { inputTokens: tokens * 6, raw: { iterations } };
+  });
+  const honest = await estimateAfter((tokens) => ({
+    inputTokens: tokens * 2,
+    raw: { iterations: [prompt(tokens * 2)] },
+  }));
+  assert.equal(told, honest);
+  assert.ok(told > none * 1.5 && told < none * 2.5, `${told} of ${none}`);
+});
+
 const own = (itemId) => ({ providerOptions: { openai: { itemId } } });
 
 test("OpenAI's items keep their reasoning, whatever the model is called", async () => {

@@ -7,6 +7,7 @@ const { createTransformContext } = require("../hook/hook.js");
 const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
 const { Shapes } = require("../shapes/index.js");
+const { PART } = require("../shapes/parts.js");
 
 /** pi's name of a wire protocol, by the provider's name in the AI SDK. */
 const APIS = [
@@ -76,7 +77,7 @@ class Pruner {
       hide(answer, {
         model: modelId,
         timestamp: Math.min(answeredAt || Date.now(), Date.now()),
-        usage: usageOf(step),
+        usage: usageOf(step, answer),
       });
     }
     const newest = fresh.at(-1);
@@ -100,9 +101,19 @@ function originOf(model) {
   return { api, provider: model.provider.split(".")[0], model: model.modelId };
 }
 
-/** Returns the usage of a step as pi reports it: `input` without cached tokens. Version 5 reports less than 6 and 7. */
-function usageOf({ usage, providerMetadata }) {
-  const { inputTokens, outputTokens, cachedInputTokens, inputTokenDetails: details } = usage ?? {};
+/**
+ * Returns the usage of a step as pi reports it: `input` without cached tokens. Version 5 reports less than 6 and 7. A call that
+ * the provider runs makes the usage a sum of several prompts. Anthropic names them; the first is the request.
+ */
+function usageOf({ usage, providerMetadata }, { content }) {
+  const { inputTokens, outputTokens, cachedInputTokens, inputTokenDetails: details, raw } = usage ?? {};
+  const { iterations } = raw ?? providerMetadata?.anthropic?.usage ?? {};
+  const request = [iterations].flat().find((one) => one?.type === "message");
+  if (request !== undefined) {
+    const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = request;
+    return { input: request.input_tokens, cacheRead, cacheWrite, output: outputTokens ?? 0 };
+  }
+  if (content.some(({ [PART]: part }) => part?.providerExecuted)) return undefined;
   if (!Number.isFinite(inputTokens)) return undefined;
   const { anthropic, bedrock } = providerMetadata ?? {};
   const written = anthropic?.cacheCreationInputTokens ?? bedrock?.usage?.cacheWriteInputTokens ?? 0;
