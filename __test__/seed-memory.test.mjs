@@ -53,7 +53,8 @@ describe("before a question over 85 % of the window, after an answer over 80 %",
     const usage = { input: 10, cacheRead: 800, cacheWrite: 40, output: 50, totalTokens: 900 };
     const reported = [user("a"), { ...says("b"), usage }];
     const memory = new RollingMemory({ contextWindow: 1000 });
-    assert.equal(memory.needsContextSummarization(reported).ratio, 0.9);
+    // 850 of the prompt, and the answer's own text instead of its 50 billed tokens.
+    assert.equal(memory.needsContextSummarization(reported).ratio, (850 + countTokens([says("b")])) / 1000);
     const failed = [user("a"), { ...says("b"), usage, stopReason: "error" }];
     assert.ok(memory.needsContextSummarization(failed).ratio < 0.1);
   });
@@ -374,6 +375,21 @@ describe("the system prompt and tools count (overheadTokens)", () => {
       ({ messages } = await memory.afterReply([...messages, answer]));
     }
     assert.equal(refused, 0);
+  });
+
+  test("is not taken from reasoning that is billed but not sent again", async () => {
+    const [system, contextWindow] = [1000, 8000];
+    const { memory } = memoryOf({ contextWindow });
+    let messages = [];
+    for (let n = 0; ; n += 1) {
+      ({ messages } = await memory.beforePrompt(messages, `Question ${n}?`));
+      const usage = usageOf(system + countTokens(messages), 4000);
+      messages.push({ ...says(`Answer ${n}: ${"words of it ".repeat(30)}`), usage, timestamp: Date.now() });
+      const next = system + countTokens(messages);
+      if (!(await memory.afterReply(messages)).rolledOver) continue;
+      assert.ok(next > contextWindow * 0.8, `${next} tokens`);
+      break;
+    }
   });
 
   test("is learned though the questions come from a clock that runs ahead", () => {

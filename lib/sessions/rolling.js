@@ -67,9 +67,9 @@ class RollingMemory {
 
   needsContextSummarization(messages, pendingUserMessage) {
     checkMessages("needsContextSummarization", messages);
-    const parts = partedByReport(withQuestion(messages, pendingUserMessage));
+    const { report, parts } = partedByReport(withQuestion(messages, pendingUserMessage));
     const counts = parts.map((part) => countTokens(part));
-    return this.#verdict(this.#measured(parts, counts).tokens, pendingUserMessage);
+    return this.#verdict(this.#measured(report, counts).tokens, pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -125,9 +125,9 @@ class RollingMemory {
     let rolled;
     try {
       messages = this.#sinceLast(given);
-      const parts = partedByReport(withQuestion(messages, question));
+      const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
-      const { beside, tokens } = this.#measured(parts, counts);
+      const { beside, tokens } = this.#measured(report, counts);
       this.#beside = beside;
       const isTime = this.#verdict(tokens, question).needed && !signal.aborted;
       if (isTime) rolled = await this.#roll(messages, question, signal);
@@ -151,11 +151,12 @@ class RollingMemory {
 
   /**
    * Returns the tokens of a request, and those its report counts beside the messages, for the next conversation. `counts`
-   * are the tokens of the messages up to the report and after it.
+   * are the tokens of the messages before the reported answer and from it on.
    */
-  #measured([reported], [counted, since]) {
-    const report = reported.at(-1)?.usage;
-    const beside = report === undefined ? this.#beside : Math.max(0, report.totalTokens - counted);
+  #measured(report, [counted, since]) {
+    if (report === undefined) return { beside: this.#beside, tokens: counted + since + this.#overhead() };
+    const { input, cacheRead, cacheWrite, totalTokens } = report;
+    const beside = Math.max(0, (input + cacheRead + cacheWrite || totalTokens) - counted);
     return { beside, tokens: counted + since + this.#overhead(beside) };
   }
 

@@ -47,9 +47,13 @@ function roundsIn(messages) {
   return rounds;
 }
 
-/** Splits messages after the newest answer whose report covers the messages before it. Without one the first part is empty. */
+/**
+ * Splits messages before the newest answer whose `report` covers the messages before it. Without one the first part is empty. The
+ * answer itself counts by its text: reasoning that the provider hides is billed, but not sent again.
+ */
 function partedByReport(messages) {
   let reported = 0;
+  let report;
   let [newest, inserted] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const [index, { role, usage, stopReason, timestamp }] of messages.entries()) {
     if (role === "user") {
@@ -59,9 +63,9 @@ function partedByReport(messages) {
     }
     // An answer older than a question put in before it belongs to another list.
     const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);
-    if (isAnswer && !(timestamp < inserted) && usage?.totalTokens > 0) reported = index + 1;
+    if (isAnswer && !(timestamp < inserted) && usage?.totalTokens > 0) [reported, report] = [index, usage];
   }
-  return [messages.slice(0, reported), messages.slice(reported)];
+  return { report, parts: [messages.slice(0, reported), messages.slice(reported)] };
 }
 
 /**
