@@ -471,6 +471,24 @@ describe("one conversation", () => {
     assert.equal(again.messages.filter(({ content }) => content === question).length, 1);
   });
 
+  test("stays forgotten when a reset comes at any time during a call", async () => {
+    const long = (n) => ({ q: `q${n} ${"why? ".repeat(40)}`, a: `old ${"this ".repeat(60)}` });
+    const summarize = async () => JSON.stringify(Array.from({ length: 15 }, (_, n) => long(n)));
+    const messages = rounds(12);
+    for (let ticks = 0; ticks < 60; ticks += 1) {
+      const { memory } = memoryOf({ contextWindow: 4000, overheadTokens: 3000, summarize });
+      const calls = [memory.afterReply(messages), memory.beforePrompt(messages, "And now?")];
+      for (let n = 0; n < ticks; n += 1) await (n % 2 === 0 ? null : new Promise(setImmediate));
+      memory.reset();
+      await Promise.all(calls);
+      // A roll-over that went on in the background would be done.
+      await memory.beforePrompt([], "Hello?");
+      assert.deepEqual(memory.history, [], `${ticks} ticks`);
+      const { messages: next } = await memory.beforePrompt(rounds(1), "Hello?");
+      assert.ok(!JSON.stringify(next).includes("old"), `${ticks} ticks`);
+    }
+  });
+
   test("asks its summariser with a prompt that is bounded", async () => {
     let prompt;
     const summarize = async (_, request) => {

@@ -46,8 +46,8 @@ class RollingMemory {
   #history = [];
   /** The messages of the last roll-over, and the new conversation. */
   #last;
-  /** Aborts the running roll-over. */
-  #running;
+  /** Abort the calls that run or wait. */
+  #pending = new Set();
   /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
   #turn = Promise.resolve();
 
@@ -85,7 +85,7 @@ class RollingMemory {
 
   /** Forgets everything. */
   reset() {
-    this.#running?.abort();
+    for (const controller of this.#pending) controller.abort();
     this.#history = [];
     this.#last = undefined;
     this.#beside = 0;
@@ -103,20 +103,21 @@ class RollingMemory {
   #inTurn(messages, question, signal) {
     const given = Array.isArray(messages) ? messages.slice() : [];
     const controller = new AbortController();
+    this.#pending.add(controller);
     const stop = () => controller.abort();
     const stopped = new Promise((resolve) => controller.signal.addEventListener("abort", resolve));
     if (signal?.aborted) stop();
     signal?.addEventListener?.("abort", stop, { once: true });
-    this.#turn = this.#turn.then(() => {
-      this.#running = controller;
-      return this.#rollIfTime(given, question, controller.signal);
-    });
+    this.#turn = this.#turn.then(() => this.#rollIfTime(given, question, controller.signal));
     const unrolled = () => ({
       messages: withQuestion(given, question),
       rolledOver: false,
       history: this.history,
     });
-    const removed = () => signal?.removeEventListener?.("abort", stop);
+    const removed = () => {
+      this.#pending.delete(controller);
+      signal?.removeEventListener?.("abort", stop);
+    };
     return Promise.race([this.#turn, stopped.then(unrolled)]).finally(removed);
   }
 
@@ -128,12 +129,9 @@ class RollingMemory {
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
       const { beside, tokens } = this.#measured(report, counts);
-      this.#beside = beside;
+      if (!signal.aborted) this.#beside = beside;
       const isTime = this.#verdict(tokens, question).needed && !signal.aborted;
-      if (isTime) rolled = await this.#roll(messages, question, signal);
-      // A copy, because the host owns the returned array.
-      const made = rolled && withoutQuestion(rolled, question).slice();
-      if (made !== undefined) this.#last = { given: withoutQuestion(given, question), made };
+      if (isTime) rolled = await this.#roll(messages, given, question, signal);
     } catch (error) {
       this.#reporter.failedAt("failed", error);
     }
@@ -190,39 +188,43 @@ class RollingMemory {
     return Math.max(window * MIN_ROOM_RATIO, window - this.#overhead());
   }
 
-  /** Returns the new conversation; undefined if there is nothing to summarise or the host aborted. */
-  async #roll(messages, question, signal) {
+  /** Returns the new conversation; undefined if there is nothing to summarise. An aborted call changes nothing. */
+  async #roll(messages, given, question, signal) {
     const split = await this.#splitToFit(withoutQuestion(messages, question), question);
     const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
     const pairs = await this.#summarise(rounds, signal);
     if (signal.aborted) return undefined;
-    this.#remember(pairs);
+    const merged = this.#mergedWith(pairs);
     const summarizedCount = split.conversation.length - tail.length;
-    const tell = (type, details) =>
-      this.#reporter.emit({ type, summary: JSON.stringify(this.#history), summarizedCount, ...details });
-    if (summarizedCount > 0) tell("context_summarized", hadHistory && { hasHistorySummary: true });
+    const tell = (type, history, details) =>
+      this.#reporter.emit({ type, summary: JSON.stringify(history), summarizedCount, ...details });
+    if (summarizedCount > 0) tell("context_summarized", merged, hadHistory && { hasHistorySummary: true });
     const others = withQuestion([...system, ...tail], question);
-    const before = this.#history;
-    const isOverflow = await this.#fitMemory(await countTokensAsync(others));
-    if (summarizedCount === 0 && isDeepStrictEqual(before, this.#history)) return undefined;
-    tell("new_conversation_with_summary", {
+    const { history, isOverflow } = await this.#fitMemory(merged, await countTokensAsync(others));
+    if (signal.aborted) return undefined;
+    this.#history = history;
+    if (summarizedCount === 0 && isDeepStrictEqual(merged, history)) return undefined;
+    tell("new_conversation_with_summary", history, {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(isOverflow && { isOverflow }),
     });
     const kept = tail.flatMap(withoutPast);
-    if (this.#history.length === 0) return withQuestion([...system, ...fromFirstUser(kept)], question);
-    return withQuestion([...system, userMessage(memoryText(this.#history)), ...kept], question);
+    const opened = history.length === 0 ? fromFirstUser(kept) : [userMessage(memoryText(history)), ...kept];
+    const made = [...system, ...opened];
+    this.#last = { given: withoutQuestion(given, question), made };
+    // A copy, because the host owns the returned array.
+    return withQuestion(made.slice(), question);
   }
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
   async #splitToFit(list, question) {
-    const whole = this.#split(list, this.#options.keepMessages);
+    const [whole, none] = [this.#options.keepMessages, 0].map((keep) => this.#split(list, keep));
     for (const tail of [whole.tail, whole.plain]) {
       const tokens = await countTokensAsync(withQuestion([...whole.system, ...tail], question));
       if (tokens <= this.#room() * KEPT_RATIO) return { ...whole, tail };
     }
-    return this.#split(list, 0);
+    return none;
   }
 
   /** Returns the system messages, the newest messages, and the rounds before them. */
@@ -267,23 +269,22 @@ class RollingMemory {
     return keywordPairs(newest, forms.at(-1));
   }
 
-  /** Shrinks memory that is too long, alone or with the other messages. Resolves with true if it was too long alone. */
-  async #fitMemory(otherTokens) {
+  /** Shrinks memory that is too long, alone (`isOverflow`) or with the other messages. */
+  async #fitMemory(history, otherTokens) {
     const { overflowRatio, preCheckRatio } = this.#options;
-    const summaryTokens = await countTokensAsync(memoryText(this.#history));
+    const summaryTokens = await countTokensAsync(memoryText(history));
     const tokenLimit = Math.floor(this.#window() * overflowRatio);
     const isOverflow = summaryTokens > tokenLimit;
     const allTokens = summaryTokens + otherTokens + this.#overhead();
-    if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return false;
+    if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return { history, isOverflow };
     if (isOverflow) {
       const percent = Math.round(overflowRatio * 100);
       const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
       this.#reporter.emit({ type: "context_overflow", message, summaryTokens, tokenLimit });
     }
-    let pairs = await this.#shortForm(this.#history);
+    let pairs = await this.#shortForm(history);
     while (pairs.length > 1 && !(await this.#fits(pairs))) pairs = pairs.slice(1);
-    this.#history = pairs;
-    return isOverflow;
+    return { history: pairs, isOverflow };
   }
 
   async #fits(pairs) {
@@ -291,7 +292,11 @@ class RollingMemory {
   }
 
   #remember(pairs) {
-    if (pairs.length > 0) this.#history = mergePairs(this.#history, pairs, this.#options.maxPairs);
+    this.#history = this.#mergedWith(pairs);
+  }
+
+  #mergedWith(pairs) {
+    return pairs.length > 0 ? mergePairs(this.#history, pairs, this.#options.maxPairs) : this.#history;
   }
 }
 
