@@ -19,6 +19,9 @@ const { napi } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"
 
 /** What a host sees, as one line of JSON. */
 const PROBE = `
+const { getReport } = process.report;
+let reports = 0;
+process.report.getReport = (...args) => { reports += 1; return getReport.apply(process.report, args); };
 const strata = require("pi-strata");
 const events = [];
 const warnings = [];
@@ -36,7 +39,7 @@ const code = (run) => { try { return run(); } catch (error) { return [error.code
   await new Promise(setImmediate);
   console.log(JSON.stringify({
     isInput: [first, second, plain].map((sent) => sent === messages),
-    events, warnings, rejected,
+    events, warnings, rejected, reports,
     count: code(() => strata.countTokens("hello world")),
     encode: code(() => require("pi-strata/tokens").getEncoding("cl100k_base").encode("hello world")),
     valid: code(() => strata.validate(messages).length),
@@ -161,11 +164,13 @@ describe("the packed package", () => {
   });
 });
 
-function assertUnavailable({ isInput, events, warnings, rejected, count, encode, valid, status }, expected) {
+function assertUnavailable(seen, expected) {
+  const { isInput, events, warnings, rejected, reports, count, encode, valid, status } = seen;
   assert.deepEqual(isInput, [true, true, true]);
   assert.deepEqual(fieldsOf(events, "type", "code"), [["failed", "ERR_NATIVE_UNAVAILABLE"]], "reported once");
   assert.deepEqual(warnings, ["ERR_NATIVE_UNAVAILABLE"], "warned once where nobody listens");
   assert.deepEqual(rejected, ["ERR_NATIVE_UNAVAILABLE"]);
+  assert.ok(reports <= 2, `the cause is looked for once: ${reports} process reports`);
   for (const [code, message] of [count, encode, valid]) {
     assert.equal(code, "ERR_NATIVE_UNAVAILABLE");
     assert.ok(message.includes(status.error) && message.includes(status.hint), message);

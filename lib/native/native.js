@@ -10,14 +10,13 @@ function load() {
   try {
     loaded ??= { addon: loadAddon() };
   } catch (error) {
-    loaded = { error };
+    loaded = { error, advice: adviceFor(error) };
   }
   return loaded;
 }
 
 class NativeUnavailableError extends Error {
-  constructor(error) {
-    const { hint } = adviceFor(error);
+  constructor({ error, advice: { hint } }) {
     super(`pi-strata's native addon could not be loaded: ${causeOf(error)}. ${hint}`, { cause: error });
     this.name = "NativeUnavailableError";
     this.code = "ERR_NATIVE_UNAVAILABLE";
@@ -36,17 +35,17 @@ function causeOf(error) {
 
 /** Returns the native functions. Throws `ERR_NATIVE_UNAVAILABLE` if there are none. */
 function native() {
-  const { addon, error } = load();
-  if (error !== undefined) throw new NativeUnavailableError(error);
-  return addon;
+  const outcome = load();
+  if (outcome.error !== undefined) throw new NativeUnavailableError(outcome);
+  return outcome.addon;
 }
 
 function status() {
-  const { error } = load();
+  const { error, advice } = load();
   const { version } = require("../../package.json");
   const base = { native: error === undefined, version, platform: `${process.platform}-${process.arch}` };
   if (error === undefined) return base;
-  return { ...base, error: causeOf(error), ...adviceFor(error) };
+  return { ...base, error: causeOf(error), ...advice };
 }
 
 module.exports = { native, status };
