@@ -1,7 +1,7 @@
 // The inspector: its page in a real browser while a real Agent runs, what it keeps, and whom it answers.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -21,6 +21,7 @@ import { blocksOf } from "../report/blocks.mjs";
 import { agentSession } from "./support/agent-session.mjs";
 import { checkPage, pageTest } from "./support/browser.mjs";
 import { fieldsOf } from "./support/fields.mjs";
+import { nodeBinary } from "./support/nodes.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
 
 const LOCAL = { mayAsk: /^(http:\/\/127\.0\.0\.1:|data:)/, locale: "en-US" };
@@ -245,6 +246,18 @@ test("an option that is not allowed is refused by its name when the inspector is
   ];
   for (const [options, message] of wrong)
     assert.throws(() => createInspector(options), { name: "TypeError", message });
+});
+
+test("under Node's permission model it opens, or says which flag is missing", async () => {
+  const module = JSON.stringify(fileURLToPath(new URL("../lib/inspector/index.js", import.meta.url)));
+  const script = `require(${module}).createInspector().open().then(() => "open", (error) => error.message).then(console.log)`;
+  const flags = ["--permission", "--allow-fs-read=*", "--no-warnings", "-e", script];
+  for (const [name, said] of [
+    ["node24", /^open$/],
+    ["node26", /--allow-net$/],
+  ]) {
+    assert.match(execFileSync(nodeBinary(name), flags, { encoding: "utf8" }).trim(), said);
+  }
 });
 
 test("it does not keep the process alive, not even with a page open", async () => {

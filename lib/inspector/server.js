@@ -24,6 +24,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Opens the page of a log; resolves with `{ url, close }`. Rejects if the port is taken; port 0 is any free one. */
 async function serve({ title, log, port }) {
+  checkPermission();
   const start = `/${randomBytes(TOKEN_BYTES).toString("base64url")}/`;
   const server = createServer((request, response) => {
     try {
@@ -51,6 +52,14 @@ async function serve({ title, log, port }) {
       return closed;
     },
   };
+}
+
+/** Throws where Node's permission model forbids to listen: from Node 25 on `listen` would end the process. */
+function checkPermission() {
+  const knowsNetwork = process.allowedNodeEnvironmentFlags?.has("--allow-net");
+  if (!knowsNetwork || process.permission?.has("net") !== false) return;
+  const message = "Node forbids the inspector to listen: start it with --allow-net";
+  throw Object.assign(new Error(message), { code: "ERR_ACCESS_DENIED" });
 }
 
 /** Refuses foreign host names: a web page could reach this server through one (DNS rebinding). */
