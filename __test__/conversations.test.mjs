@@ -288,6 +288,27 @@ test("what a question aside finds unanswered is sent on as it was", async () => 
   assert.ok(moved > 0);
 });
 
+test("agents begun from copies of one history are not compared by value with each other at every call", async () => {
+  const hook = createTransformContext();
+  const history = [user("go"), says("well"), says("so")];
+  const agents = Array.from({ length: 20 }, (_, part) => [...structuredClone(history), user(`part ${part}`)]);
+  let looks = 0;
+  const { content } = history[1];
+  const get = () => {
+    looks += 1;
+    return content;
+  };
+  for (const list of agents) Object.defineProperty(list[1], "content", { enumerable: true, get });
+  for (let round = 0; round < 4; round += 1) {
+    looks = 0;
+    for (const list of agents) {
+      await hook(list);
+      list.push(says(`round ${round}`), user(`next of ${round}`));
+    }
+  }
+  assert.ok(looks <= 10 * agents.length, `${looks} looks`);
+});
+
 test("a conversation whose first message was edited stays known among many", () => {
   const conversations = new Conversations();
   const kind = { encoding: () => undefined, language: () => "en" };

@@ -126,6 +126,31 @@ test("of side calls with the end of a list the latest few are held", () => {
   assert.ok(alive <= 9, `${alive} forks`);
 });
 
+test("of answers that a host asks for again and again the latest few are held", () => {
+  const { alive } = run(`
+    import { createTransformContext } from "./index.js";
+    import { collect } from "./__test__/support/memory.mjs";
+    import { Conversation } from "./lib/hook/conversation.js";
+    const { fork } = Conversation.prototype;
+    const forks = [];
+    Conversation.prototype.fork = function () {
+      const made = fork.call(this);
+      forks.push(new WeakRef(made));
+      return made;
+    };
+    const hook = createTransformContext();
+    const answer = (text) => ({ role: "assistant", content: [{ type: "text", text }], timestamp: 1 });
+    const list = ["go", "and?"].map((content) => ({ role: "user", content, timestamp: 1 })).toSpliced(1, 0, answer("done"));
+    for (let turn = 0; turn < 40; turn += 1) {
+      await hook([...list]);
+      await hook([...list, answer("answer" + turn), { role: "user", content: "on" + turn, timestamp: 1 }]);
+    }
+    await collect();
+    const alive = forks.filter((of) => of.deref() !== undefined).length;
+    console.log(JSON.stringify({ alive, made: forks.length, held: list.length }));`);
+  assert.ok(alive <= 9, `${alive} forks`);
+});
+
 for (const goesOn of ["from what was sent", "from its own list"]) {
   test(`a long run in the AI SDK that goes on ${goesOn} holds its conversation once`, (t) => {
     const { growth } = run(`

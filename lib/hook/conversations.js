@@ -1,12 +1,14 @@
 // The conversations of one hook. A list continues the one with which it shares the longest beginning.
 "use strict";
 
-const { isAnswer, isSameMessage, sharedBeginning } = require("./values.js");
+const { isAnswer, isSameMessage, ownBeginning, sharedBeginning } = require("./values.js");
 
 /** Most conversations compared with any list, the latest. Older ones are compared with lists that hold their newest messages. */
 const MOST = 256;
 /** Most conversations held strongly, the latest. A host that passes copies holds none itself. */
 const MOST_COPIED = 8;
+/** Most conversations kept alive by one message, the latest: a host may ask for an answer to it any number of times. */
+const MOST_HELD = 8;
 /** Successive cuts of the beginning after which a conversation is no longer forked. */
 const MOST_CUTS = 2;
 /** Number of newest known messages looked for in a list: a host may remove a few at once. */
@@ -32,7 +34,14 @@ class Conversations {
    */
   find(list, { encoding, language }) {
     const alive = this.#alive(list);
-    const best = alive.map((one) => sharedWith(one, list)).reduce(betterFor(list), NOTHING);
+    // Copies cost far more to compare than objects, and many conversations may begin with copies of one history. So most own
+    // objects count first, and then what the conversation of the list's own newest messages shares.
+    const owns = alive.map(({ target }) => ownBeginning(target, list));
+    const most = Math.max(0, ...owns);
+    const likely = alive.filter((_, at) => owns[at] === most);
+    const newest = this.#heldIn(list).findLast((one) => likely.includes(one));
+    const least = newest === undefined ? 0 : sharedWith(newest, list).count;
+    const best = likely.map((one) => sharedWith(one, list, least)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
       if (cut === undefined || cut.encoding !== encoding() || cut.language !== language()) return {};
@@ -66,7 +75,10 @@ class Conversations {
     Object.assign(conversation, { cuts, isAside });
     // Side questions are frequent: only `#held` holds their conversations, for a while.
     for (const holder of isAside ? [] : holdersIn(list, isFork))
-      this.#heldBy.set(holder, new Set(this.#heldBy.get(holder)).add(conversation));
+      this.#heldBy.set(
+        holder,
+        [conversation, ...this.#heldWithout(conversation, holder)].slice(0, MOST_HELD),
+      );
     const others = this.#held.filter((of) => of !== conversation);
     // The host holds messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
@@ -86,14 +98,24 @@ class Conversations {
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
-    for (const holder of holdersIn(conversation.target)) this.#heldBy.get(holder)?.delete(conversation);
+    for (const holder of holdersIn(conversation.target))
+      this.#heldBy.set(holder, this.#heldWithout(conversation, holder));
+  }
+
+  /** The conversations that a message keeps alive, the latest first, but for one. */
+  #heldWithout(conversation, holder) {
+    return (this.#heldBy.get(holder) ?? []).filter((of) => of !== conversation);
   }
 
   /** The conversations that `list` may continue, the latest first. */
   #alive(list) {
     const recent = this.#recent.map((of) => of.deref()).filter((conversation) => conversation !== undefined);
-    const held = list.slice(-NEW_MESSAGES).flatMap((message) => [...(this.#heldBy.get(message) ?? [])]);
-    return [...new Set([...recent, ...held])];
+    return [...new Set([...recent, ...this.#heldIn(list)])];
+  }
+
+  /** The conversations that the newest messages of `list` keep alive. */
+  #heldIn(list) {
+    return list.slice(-NEW_MESSAGES).flatMap((message) => this.#heldBy.get(message) ?? []);
   }
 }
 
@@ -111,10 +133,10 @@ function holdersIn(list, isFork = false) {
 
 const NOTHING = { own: 0, count: 0 };
 
-/** The beginning that `list` shares with a conversation. */
-function sharedWith(conversation, list) {
+/** The beginning that `list` shares with a conversation, if it has at least `least` messages. */
+function sharedWith(conversation, list, least) {
   const { target } = conversation;
-  return { conversation, target, ...sharedBeginning(target, list) };
+  return { conversation, target, ...sharedBeginning(target, list, least) };
 }
 
 /** Prefers the conversation that shares more, and of two equal ones the one that loses no answer. */

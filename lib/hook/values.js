@@ -92,18 +92,25 @@ function isSameMessage(known, message) {
 /**
  * The beginning that two lists share after their opening system messages, which agents share and hosts renew. `own` counts
  * the same objects, `count` also copies, and `knownEnd` is the end of the latter in the known list. `kept` counts from the
- * first message on, system ones too.
+ * first message on, system ones too. Copies in a beginning of fewer than `least` messages are not counted.
  */
-function sharedBeginning(known, list) {
+function sharedBeginning(known, list, least = 0) {
   const [from, first] = [openingSystems(known), openingSystems(list)];
-  let own = 0;
-  while (first + own < list.length && Object.is(known[from + own], list[first + own])) own += 1;
+  const own = ownBeginning(known, list, from, first);
   let count = own;
-  while (isSameMessage(known[from + count], list[first + count])) count += 1;
+  const isLess = least > own && !isSameMessage(known[from + least - 1], list[first + least - 1]);
+  while (!isLess && isSameMessage(known[from + count], list[first + count])) count += 1;
   let kept = 0;
   while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) kept += 1;
   if (kept === from && kept === first) kept += count;
   return { own, count, knownEnd: from + count, kept };
+}
+
+/** The number of same objects with which two lists begin after their opening system messages. */
+function ownBeginning(known, list, from = openingSystems(known), first = openingSystems(list)) {
+  let own = 0;
+  while (first + own < list.length && Object.is(known[from + own], list[first + own])) own += 1;
+  return own;
 }
 
 /** Most messages of a list compared by value with all known ones: a list may begin with a few new ones. */
@@ -136,4 +143,4 @@ function openingSystems(list) {
   return first < 0 ? list.length : first;
 }
 
-module.exports = { isAnswer, isSameMessage, isStale, positionsIn, sharedBeginning, valuesOf };
+module.exports = { isAnswer, isSameMessage, isStale, ownBeginning, positionsIn, sharedBeginning, valuesOf };
