@@ -4,6 +4,7 @@
 const RESPONSES = ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
 const GOOGLE = ["google-generative-ai", "google-vertex", "google-gemini-cli"];
 const ANTHROPIC = ["anthropic-messages", "bedrock-converse-stream"];
+const CHAT = ["openai-completions", "mistral-conversations"];
 
 export const MARKER = /^\[\.\.\. 已省略 (\d+) 行，原始 (\d+) 字符 \.\.\.\]$/m;
 
@@ -79,14 +80,14 @@ function stripped(message) {
   return isEmpty || (hasCall && needsThinking(message)) ? message : { ...message, content: left };
 }
 
-/** False for calls that a provider is known to take without their thinking. */
-function needsThinking({ api, model, content }) {
-  const isClaude = /claude/i.test(model);
+/** True for calls that a provider refuses without their thinking. */
+function needsThinking({ api, provider, model, content }) {
+  const isStrict = /deepseek|kimi|moonshot/i.test(`${provider} ${model}`);
   if (GOOGLE.includes(api) || RESPONSES.includes(api)) return RESPONSES.includes(api);
-  if (ANTHROPIC.includes(api)) return !isClaude;
+  if (ANTHROPIC.includes(api)) return isStrict;
   const signatures = content.map(({ thinkingSignature = "" }) => thinkingSignature);
-  const isWire = signatures.some((signature) => /^([[{]|[a-z0-9_]+$)/.test(signature));
-  return isWire || (!isClaude && signatures.some((signature) => signature !== ""));
+  if (signatures.some((signature) => /^[[{]/.test(signature))) return true;
+  return CHAT.includes(api) ? signatures.some((signature) => /^[a-z0-9_]+$/.test(signature)) : isStrict;
 }
 
 /** Layer 3: the oldest groups of a call and its results go until the rest fits. */

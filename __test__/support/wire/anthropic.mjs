@@ -120,9 +120,9 @@ function thinkingUnchanged(payload, unedited) {
   return changed.map((block) => block.signature ?? block.data);
 }
 
-/** K1: other models than Claude want the thinking beside every call that came with it. */
+/** K1: some models want the thinking beside every call that came with it. */
 function callsKeepThinking({ model, messages }, unedited) {
-  if (!unedited || model.includes("claude")) return [];
+  if (!unedited || !/deepseek|kimi|moonshot/.test(model)) return [];
   const before = new Map(unedited.messages.map((message) => [callIds(message).join(), message]));
   const keeps = (message) => {
     const [was, is] = [before.get(callIds(message).join()) ?? message, message].map(blocksOf);

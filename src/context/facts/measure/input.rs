@@ -188,8 +188,8 @@ fn kind_of(signature: &[u16]) -> Signature {
     };
     let is_json = |&first: &u16| first == u16::from(b'{') || first == u16::from(b'[');
     match signature.first() {
-        None => Signature::Missing,
-        Some(first) if is_json(first) || signature.iter().all(is_of_name) => Signature::Wire,
-        Some(_) => Signature::Sealed,
+        Some(first) if is_json(first) => Signature::Item,
+        Some(_) if signature.iter().all(is_of_name) => Signature::Field,
+        _ => Signature::Sealed,
     }
 }

@@ -153,12 +153,12 @@ pub struct Thinking {
 /// The kinds of thinking signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signature {
-    /// None.
-    Missing,
-    /// Bytes that only the provider can read.
+    /// None, or bytes that only the provider can read.
     Sealed,
-    /// The name of a wire field, such as `reasoning_content`, or an item of the wire as JSON.
-    Wire,
+    /// The name of a wire field, such as `reasoning_content`.
+    Field,
+    /// An item of the wire, as JSON.
+    Item,
 }
 
 /// The facts of a tool result.

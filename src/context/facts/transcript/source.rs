@@ -12,6 +12,9 @@ const ALTERNATING: [(&str, &str); 5] = [
     ("openai-completions", "gemma"),
 ];
 
+/// Parts of the names of models that refuse a call without its thinking, over any protocol.
+const WANT_THINKING: [&str; 3] = ["deepseek", "kimi", "moonshot"];
+
 /// Who made an assistant message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -30,9 +33,10 @@ impl Source {
         ALTERNATING.iter().any(|&(api, part)| *self.api == *api && names(part))
     }
 
-    /// Returns `true` for a Claude model.
-    pub fn is_claude(&self) -> bool {
-        self.model.to_lowercase().contains("claude")
+    /// Returns `true` for models that want their thinking back beside calls over Anthropic's protocol, too.
+    pub fn wants_thinking_back(&self) -> bool {
+        let model = self.model.to_lowercase();
+        WANT_THINKING.iter().any(|name| model.contains(name) || self.provider.contains(name))
     }
 }
 

@@ -47,24 +47,20 @@ pub fn step_under_way(account: &Account) -> Option<usize> {
     (!newest.call_ids.is_empty()).then_some(index)
 }
 
-/// Returns `false` if nothing would be left, or if the provider may refuse a call, or a text with an id, without its thinking.
+/// Returns `false` if nothing would be left, or if the provider refuses a call, or a text with an id, without its thinking.
 fn may_lose_thinking(assistant: &Assistant) -> bool {
     let leads_on = !assistant.call_ids.is_empty() || assistant.has_text_id;
-    assistant.has_other_content && (!leads_on || takes_it_alone(assistant))
+    assistant.has_other_content && !(leads_on && needs_its_thinking(assistant))
 }
 
-/// Returns `true` where the provider is known to take a call without its thinking: Google's own models and Claude, and where
-/// no signature asks for the thinking back.
-fn takes_it_alone(Assistant { source, thinking, .. }: &Assistant) -> bool {
-    let signature = thinking.map_or(Signature::Missing, |thinking| thinking.signature);
+/// Returns `true` where the provider refuses a call without the thinking before it.
+fn needs_its_thinking(Assistant { source, thinking, .. }: &Assistant) -> bool {
+    let signature = thinking.map_or(Signature::Sealed, |thinking| thinking.signature);
     match Family::of(&source.api) {
-        Family::Google => true,
-        Family::Anthropic => source.is_claude(),
-        Family::Responses => false,
-        Family::Chat | Family::Any => match signature {
-            Signature::Missing => true,
-            Signature::Sealed => source.is_claude(),
-            Signature::Wire => false,
-        },
+        Family::Google => false,
+        Family::Anthropic => source.wants_thinking_back(),
+        Family::Responses => true,
+        Family::Chat => signature != Signature::Sealed,
+        Family::Any => signature == Signature::Item || source.wants_thinking_back(),
     }
 }
