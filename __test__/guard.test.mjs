@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
+import { createContextGuard, estimateContextTokens, guardContext, truncateToolResult } from "pi-strata/guard";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
 import { answer, result, text, user } from "./support/messages.mjs";
@@ -247,3 +247,29 @@ function cappedResult(message, cap) {
   const kept = message.content.filter((block) => !others.includes(block));
   return { ...message, content: kept.map((block) => (block === first ? { ...block, text: cut } : block)) };
 }
+
+test("a PDF counts by its size in every shape, and at most as twenty pages; other files count without their bytes", () => {
+  const partsOf = (bytes, media = "application/pdf") => {
+    const data = bytes.toString("base64");
+    const file_data = `data:${media};base64,${data}`;
+    return [
+      { type: "file", data, mediaType: media },
+      { type: "file", data: bytes, mediaType: media },
+      { type: "file", data: new Uint8Array(bytes), mediaType: media },
+      { type: "file", data: new URL(file_data), mediaType: media },
+      { type: "file", file: { file_data } },
+      { type: "input_file", file_data },
+      { type: "document", source: { type: "base64", media_type: media, data } },
+    ];
+  };
+  const tokensOf = (part) =>
+    estimateContextTokens([{ role: "user", content: [part] }], { counting: "exact" });
+  const pdf = (size) => Buffer.concat([Buffer.from("%PDF-1.7\n"), Buffer.alloc(size)]);
+  for (const [size, tokens] of [
+    [100_000, 5_000],
+    [3_000_000, 30_000],
+  ])
+    for (const part of partsOf(pdf(size)))
+      assert.ok(Math.abs(tokensOf(part) - tokens) < 50, `${tokensOf(part)}`);
+  for (const part of partsOf(Buffer.alloc(100_000), "audio/wav")) assert.ok(tokensOf(part) < 50);
+});

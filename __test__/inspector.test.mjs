@@ -194,6 +194,26 @@ test("a list that is longer than the log holds new messages does not empty it at
   assert.deepEqual(rows, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2]);
 });
 
+test("a first message that is new at each call does not make the record grow without end", () => {
+  const log = new CallLog({ most: 100 });
+  const plan = { edits: [], threshold: 1 };
+  const list = [];
+  let most = 0;
+  for (let call = 0; call < 90; call += 1) {
+    list.push({ role: "user", content: `${call}` });
+    const known = [{ role: "user", content: `date ${call}` }, ...list];
+    log.called({
+      list: known,
+      edited: known,
+      plan,
+      conversation: { known, tokens: () => known.map(() => 1) },
+    });
+    const { stretches } = log.since(-1);
+    most = Math.max(most, stretches.flatMap(({ opening }) => opening).length);
+  }
+  assert.ok(most < 1100, `${most} runs`);
+});
+
 /** Status of a request with these headers. */
 function ask(url, { method = "GET", headers = {} } = {}) {
   return new Promise((resolve, reject) => {

@@ -377,6 +377,19 @@ describe("the system prompt and tools count (overheadTokens)", () => {
     assert.equal(refused, 0);
   });
 
+  test("is not taken from answers that a newer summary stands before", () => {
+    const summary = { role: "compactionSummary", summary: "earlier", timestamp: 3 };
+    const asked = { ...user("a"), timestamp: 1 };
+    const old = { ...says("b"), timestamp: 2, usage: usageOf(9000, 10) };
+    const fresh = { ...says("c"), timestamp: 4, usage: usageOf(9000, 10) };
+    const ratioOf = (...messages) =>
+      memoryOf({ contextWindow: 10_000 }).memory.needsContextSummarization(messages).ratio;
+    for (const kept of [[old], [asked, old]]) {
+      assert.ok(ratioOf(summary, ...kept) < 0.1);
+      assert.ok(ratioOf(summary, ...kept, fresh) > 0.9);
+    }
+  });
+
   test("is not taken from reasoning that is billed but not sent again", async () => {
     const [system, contextWindow] = [1000, 8000];
     const { memory } = memoryOf({ contextWindow });

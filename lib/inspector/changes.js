@@ -42,6 +42,8 @@ class Past {
   gone = {};
   /** The host rewrote the past between two: `{ cause, opening, from }`, the opening as runs of numbers. */
   stretches = [{ cause: "start", opening: [], from: 0 }];
+  /** Number of runs in all openings: one per vanished message and call where a host renews its first message at each. */
+  runs = 0;
   #references = [];
   #numbers = new WeakMap();
   /** Numbers of the last transcript. */
@@ -98,9 +100,11 @@ class Past {
   #begin(numbers, firstNew) {
     const rest = numbers.findLastIndex((number) => number < firstNew) + 1;
     const isSummary = (number) => number >= firstNew && this.role[number] === "compactionSummary";
+    const opening = runs(numbers.slice(0, rest));
+    this.runs += opening.length;
     this.stretches.push({
       cause: numbers.some(isSummary) ? "compaction" : "edit",
-      opening: runs(numbers.slice(0, rest)),
+      opening,
       from: numbers[rest] ?? this.length,
     });
   }

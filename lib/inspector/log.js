@@ -7,6 +7,9 @@ const { Bill, rowOf } = require("../bill/bill.js");
 const { ChangeLog, Past } = require("./changes.js");
 const { textOf } = require("./text.js");
 
+/** Runs of message numbers that take the room of a call. */
+const RUNS_PER_CALL = 10;
+
 class CallLog {
   #most;
   #billing;
@@ -40,7 +43,8 @@ class CallLog {
   #makeRoom() {
     const { messages, changes } = this.#first ?? { messages: 0, changes: 0 };
     const came = [this.#calls.length, this.#past.length - messages, this.#log.changes.length - changes];
-    if (Math.max(...came) >= this.#most) this.#beginAnew();
+    const runs = this.#past.runs / RUNS_PER_CALL;
+    if (Math.max(...came, runs) >= this.#most) this.#beginAnew();
   }
 
   /** Adds a call of the hook; returns its row. `given` are the numbers of its messages where a recording has them. */

@@ -61,7 +61,8 @@ function partedByReport(messages) {
       if (timestamp < newest) inserted = newest;
       newest = Math.max(newest, timestamp ?? newest);
     }
-    // An answer older than a question put in before it belongs to another list.
+    if (isSummary({ role })) inserted = Math.max(inserted, timestamp ?? inserted);
+    // An answer older than a question or summary put in before it belongs to another list.
     const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);
     if (isAnswer && !(timestamp < inserted) && usage?.totalTokens > 0) [reported, report] = [index, usage];
   }

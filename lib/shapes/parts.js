@@ -16,6 +16,12 @@ const DATA_URL = /^data:([^;,]*);base64,/;
 /** UTF-16 units at the beginning and end of a text that tell whether it is a file as base64. A shorter text is none. */
 const BYTES_UNITS = 1000;
 const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
+/** The beginning of a PDF as base64, and its bytes: `%PDF-1`. */
+const PDF = /^(?:data:[^,]*,)?JVBERi/;
+const PDF_HEAD_BYTES = 6;
+/** Bytes of a PDF that count as a token, and most tokens of one, those of about twenty pages. Scanned pages have more bytes. */
+const PDF_TOKEN_BYTES = 20;
+const MOST_PDF_TOKENS = 30_000;
 /** Fields of text that only the provider can read. It counts. */
 const ENCRYPTED = /^encrypted/;
 
@@ -56,16 +62,24 @@ function callBlock(part, id, name, given) {
   return { type: "toolCall", id, name, arguments: args, [PART]: part };
 }
 
-/** Returns a block that counts as JSON, without the bytes of files: no tokenizer knows their tokens. */
+/** Returns a block that counts as JSON, without the bytes of files: no tokenizer knows their tokens. A PDF counts by its size. */
 const countedBlock = (part) => ({ type: "counted", text: json(part, withoutBytes), [PART]: part });
 
 /** A replacer for JSON.stringify. `this` holds the value as it was before `toJSON`, which writes a Buffer's bytes as a list. */
 function withoutBytes(key, value) {
-  if (ArrayBuffer.isView(this[key])) return undefined;
+  const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(this[key]) ? this[key] : {};
+  if (buffer !== undefined) {
+    const head = Buffer.from(buffer, byteOffset, Math.min(byteLength, PDF_HEAD_BYTES));
+    return fileText(head.toString("base64"), byteLength);
+  }
   if (typeof value !== "string" || value.length < BYTES_UNITS || ENCRYPTED.test(key)) return value;
   const ends = [value.slice(0, BYTES_UNITS), value.slice(-BYTES_UNITS)];
-  return ends.every((end) => BASE64.test(end)) ? undefined : value;
+  return ends.every((end) => BASE64.test(end)) ? fileText(value, value.length * 0.75) : value;
 }
+
+/** Returns the text that counts in place of a file: for a PDF as many tokens as it may have, each " a". */
+const fileText = (base64, bytes) =>
+  PDF.test(base64) ? " a".repeat(Math.min(MOST_PDF_TOKENS, bytes / PDF_TOKEN_BYTES)) : undefined;
 
 /** Returns the blocks of a content, which is a text or parts. */
 function blocksOf(content) {
