@@ -242,7 +242,7 @@ test("the clock of the user's messages changes nothing in live use", async () =>
     const message = by.user(50);
     return { ...message, timestamp: message.timestamp + ms };
   };
-  const { calls, rewrite, loop, scribe } = talk(
+  const { calls, loop, scribe } = talk(
     { basePrompt: 12_000, contextWindow: 128_000, scale: 1.45 },
     {},
     { opening: (by) => [ahead(by, 8 * 3_600_000)] },
