@@ -101,15 +101,8 @@ test("a conversation whose requests end with a new reminder is not collected bet
 test("of side calls with the end of a list the latest few are held", () => {
   const { alive } = run(`
     import { createTransformContext } from "./index.js";
-    import { collect } from "./__test__/support/memory.mjs";
-    import { Conversation } from "./lib/hook/conversation.js";
-    const { fork } = Conversation.prototype;
-    const forks = [];
-    Conversation.prototype.fork = function () {
-      const made = fork.call(this);
-      forks.push(new WeakRef(made));
-      return made;
-    };
+    import { collect, watchForks } from "./__test__/support/memory.mjs";
+    const alive = watchForks();
     const hook = createTransformContext();
     const list = [];
     for (let turn = 0; turn < 30; turn += 1) {
@@ -120,8 +113,7 @@ test("of side calls with the end of a list the latest few are held", () => {
       await hook([{ role: "user", content: "a title?", timestamp: turn }, ...list.slice(-3)]);
     }
     await collect();
-    const alive = forks.filter((of) => of.deref() !== undefined).length;
-    console.log(JSON.stringify({ alive, held: list.length }));`);
+    console.log(JSON.stringify({ alive: alive(), held: list.length }));`);
   // The first title is asked with a list that is no longer than its end: that reads as an edit of the first message.
   assert.ok(alive <= 9, `${alive} forks`);
 });
@@ -129,15 +121,8 @@ test("of side calls with the end of a list the latest few are held", () => {
 test("of answers that a host asks for again and again the latest few are held", () => {
   const { alive } = run(`
     import { createTransformContext } from "./index.js";
-    import { collect } from "./__test__/support/memory.mjs";
-    import { Conversation } from "./lib/hook/conversation.js";
-    const { fork } = Conversation.prototype;
-    const forks = [];
-    Conversation.prototype.fork = function () {
-      const made = fork.call(this);
-      forks.push(new WeakRef(made));
-      return made;
-    };
+    import { collect, watchForks } from "./__test__/support/memory.mjs";
+    const alive = watchForks();
     const hook = createTransformContext();
     const answer = (text) => ({ role: "assistant", content: [{ type: "text", text }], timestamp: 1 });
     const list = ["go", "and?"].map((content) => ({ role: "user", content, timestamp: 1 })).toSpliced(1, 0, answer("done"));
@@ -146,8 +131,7 @@ test("of answers that a host asks for again and again the latest few are held", 
       await hook([...list, answer("answer" + turn), { role: "user", content: "on" + turn, timestamp: 1 }]);
     }
     await collect();
-    const alive = forks.filter((of) => of.deref() !== undefined).length;
-    console.log(JSON.stringify({ alive, made: forks.length, held: list.length }));`);
+    console.log(JSON.stringify({ alive: alive(), held: list.length }));`);
   assert.ok(alive <= 9, `${alive} forks`);
 });
 

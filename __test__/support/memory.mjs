@@ -3,6 +3,7 @@
 // only to measure, for which --expose-gc is needed.
 
 import { createTransformContext } from "../../index.js";
+import { Conversation } from "../../lib/hook/conversation.js";
 import { conversation } from "./transcripts.mjs";
 
 /** Different conversations, over and over: what a call leaves behind cannot hide behind new content. */
@@ -46,4 +47,16 @@ export async function collect() {
 async function resident() {
   await collect();
   return process.memoryUsage.rss();
+}
+
+/** Watches the forks made from now on. Returns a function that counts those still in memory. */
+export function watchForks() {
+  const { fork } = Conversation.prototype;
+  const forks = [];
+  Conversation.prototype.fork = function () {
+    const made = fork.call(this);
+    forks.push(new WeakRef(made));
+    return made;
+  };
+  return () => forks.filter((of) => of.deref() !== undefined).length;
 }
