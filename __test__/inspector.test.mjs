@@ -373,6 +373,12 @@ test("a reminder behind the list belongs to its one request, and rewrites nothin
   assert.deepEqual(shown[0].slice(14), [14, 15]);
   assert.deepEqual(shown[1].slice(14), [14, 16, 17, 18]);
   assert.deepEqual(shown[2].slice(14), [14, 16, 17, 19, 20, 21]);
+
+  // A host that asks aside without its newest message, and goes on with it.
+  const aside = watch(t);
+  for (const list of [messages.slice(0, 16), messages.slice(0, 15), messages.slice(0, 17)])
+    await aside.hook(list);
+  assert.equal(blocksOf(await stateOf(aside.inspector), 3).length, 17);
 });
 
 test("the page shows what was sent of each message, also where one was moved", async (t) => {

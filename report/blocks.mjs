@@ -88,7 +88,8 @@ export function blocksOf({ messages: { role, tool, tokens, gone }, calls, stretc
   const { at, stretch, tokensBefore, scale } = calls[call - 1];
   const { opening, from } = stretches[stretch];
   const known = [...opening, [from, at]].flatMap(([first, end]) => range(first, end));
-  const numbers = known.filter((number) => at <= (gone[number] ?? at));
+  // What a stretch opens with was there again.
+  const numbers = known.filter((number) => at <= (gone[number] ?? at) || gone[number] <= from);
   const isNow = (change) => change.from <= call && call <= change.to;
   const edits = new Map(changes.filter(isNow).map((change) => [change.message, change]));
   const counted = numbers.reduce((sum, number) => sum + tokens[number], 0);

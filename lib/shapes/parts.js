@@ -19,9 +19,9 @@ const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
 /** The beginning of a PDF as base64, and its bytes: `%PDF-1`. */
 const PDF = /^(?:data:[^,]*,)?JVBERi/;
 const PDF_HEAD_BYTES = 6;
-/** Bytes of a PDF that count as a token, and most tokens of one, those of about twenty pages. Scanned pages have more bytes. */
+/** Bytes of a PDF that count as a token, and most tokens of one: of a page, since a scanned one has megabytes. Reports raise it. */
 const PDF_TOKEN_BYTES = 20;
-const MOST_PDF_TOKENS = 30_000;
+const MOST_PDF_TOKENS = 3000;
 /** Fields of text that only the provider can read. It counts. */
 const ENCRYPTED = /^encrypted/;
 

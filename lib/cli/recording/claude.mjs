@@ -185,7 +185,8 @@ function usageOf(usage) {
   const count = (key, { [key]: tokens } = request) => Math.max(0, Number(tokens) || 0);
   const [input, output] = [count("input_tokens"), count("output_tokens", usage)];
   const [cacheRead, cacheWrite] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  const cacheWrite1h = Number(request.cache_creation?.ephemeral_1h_input_tokens) || undefined;
+  const cacheWrite1h =
+    Number((request.cache_creation ?? usage.cache_creation)?.ephemeral_1h_input_tokens) || undefined;
   const totalTokens = input + output + cacheRead + cacheWrite;
   return present({ input, output, cacheRead, cacheWrite, cacheWrite1h, totalTokens });
 }

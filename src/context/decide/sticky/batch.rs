@@ -90,7 +90,8 @@ impl Fold {
         let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            opens.is_some_and(|row| index >= last || row.message.is_user() || inputs.has(account, index))
+            let stays = || inputs.has(account, index) || !account.answered_by(index).is_empty();
+            opens.is_some_and(|row| index >= last || row.message.is_user() || stays())
         };
         let of_group =
             |start| account.group(start).filter_map(|index| account.row(index)).map(Row::tokens).sum();

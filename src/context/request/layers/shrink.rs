@@ -71,11 +71,9 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
+    // Where the sides must be in turn, a closing answer takes the user message along.
     let may_go = |account: &Account, start| {
-        account
-            .leaving(start)
-            .into_iter()
-            .all(|index| !is_users(account, index) && !inputs.has(account, index))
+        !is_users(account, start) && !account.leaving(start).iter().any(|&index| inputs.has(account, index))
     };
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
