@@ -34,7 +34,7 @@ pub struct Account {
     last_user: Option<usize>,
     /// The last user message before each protected message. Without it two answers would be side by side.
     questions: BTreeSet<usize>,
-    /// True if the newest answer is from a provider that wants the user's side and the answers in turn.
+    /// True if an answer is from a provider that wants the user's side and the answers in turn.
     alternates: bool,
     /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
@@ -111,7 +111,7 @@ impl Account {
                 self.results.push(index);
             }
             Body::Assistant(assistant) => {
-                self.alternates = assistant.source.alternates();
+                self.alternates |= assistant.source.alternates();
                 self.thinkers.extend(assistant.thinking.map(|_| index));
             }
             _ => {}

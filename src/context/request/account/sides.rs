@@ -7,7 +7,7 @@ use super::{Account, Form, Row};
 use crate::context::facts::transcript::Body;
 
 impl Account {
-    /// Returns `true` if the provider of the newest answer wants the sides in turn.
+    /// Returns `true` if a provider of the conversation wants the sides in turn.
     pub fn alternates(&self) -> bool {
         self.alternates
     }
