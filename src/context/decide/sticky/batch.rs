@@ -82,8 +82,8 @@ impl Fold {
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of the groups that the ladder does not edit (user text, and all from the last group on): the sum and the
-    /// largest.
+    /// cl100k tokens of the groups that the ladder does not drop: user text, answers that may not leave alone, large inputs, and all
+    /// from the last group on. Returns the sum and the largest.
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = account.last_group();

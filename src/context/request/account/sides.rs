@@ -12,15 +12,16 @@ impl Account {
         self.alternates
     }
 
-    /// What leaves when the group that opens at `start` does: the group, then what it answers if it may not go alone.
+    /// The messages that leave with the group that opens at `start`: the group's own, then those that it answers if it may not
+    /// leave alone.
     pub fn leaving(&self, start: usize) -> Vec<usize> {
         self.group(start).chain(self.answered_by(start)).collect()
     }
 
     /// The messages of the user's side right before a closing answer that may not go without them.
     pub fn answered_by(&self, start: usize) -> Vec<usize> {
-        let is_closing = self.row(start).is_some_and(|row| !row.ends_with_user());
-        if !self.alternates || !is_closing || self.keeps_sides(start, start) {
+        let is_closing = || self.row(start).is_some_and(|row| !row.ends_with_user());
+        if !self.alternates || !is_closing() || self.keeps_sides(start, start) {
             return Vec::new();
         }
         let is_asking = |&index: &usize| {

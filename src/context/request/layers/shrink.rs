@@ -42,7 +42,7 @@ pub struct LargeInputs {
 }
 
 impl LargeInputs {
-    /// Those of a request with room for so many cl100k tokens.
+    /// Finds the large inputs of a request that has room for `room` cl100k tokens.
     pub fn of(account: &Account, room: f64) -> Self {
         Self { start: account.seen_end(), least: OLDER_SHARE * room }
     }
@@ -71,7 +71,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
-    // Where the sides must be in turn, a closing answer takes the user message along.
+    // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
     let may_go = |account: &Account, start| {
         !is_users(account, start) && !account.leaving(start).iter().any(|&index| inputs.has(account, index))
     };
@@ -156,7 +156,7 @@ impl Room<'_> {
             if self.fits(0) {
                 return;
             }
-            // What left before can be what it stood beside.
+            // An earlier drop may have removed a neighbour that this one needs.
             if is_removable(self.account, start) {
                 self.account.drop_group(start, Layer::Shrink, Reason::OverWindow);
             }
