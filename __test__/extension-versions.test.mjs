@@ -13,7 +13,7 @@ import { countTokens, validate } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents, piScripts } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
-import { CALLS, runSession } from "./support/pi-session.mjs";
+import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -21,8 +21,6 @@ const folder = temporaryFolder("versions");
 process.env.PI_CODING_AGENT_DIR = folder;
 process.env.LC_ALL = "C";
 
-const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
-const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
 const handlesIn = (messages) =>
   resultsIn(messages).flatMap((message) =>
     Array.from(textOf(message).matchAll(/handle: ([0-9a-f]{8})/g), ([, handle]) => handle),

@@ -448,26 +448,20 @@ describe("one conversation", () => {
     assert.deepEqual(asked.messages.slice(0, -1), made);
   });
 
-  test("can be forgotten, even while it is being summarised, and begun from what was stored", async () => {
-    let answer;
-    const isAsked = new Promise((resolve) => {
-      answer = { resolve };
-    });
-    const summarize = () => {
-      answer.resolve();
-      return new Promise((resolve) => {
-        answer.give = resolve;
-      });
-    };
-    const { memory } = memoryOf({ contextWindow: 400, summarize, history: [{ q: "before?", a: "yes" }] });
-    assert.deepEqual(memory.history, [{ q: "before?", a: "yes" }]);
-    const rolling = memory.afterReply(rounds(10));
-    await isAsked;
+  test("begins with the pairs that were stored, and a reset forgets all of it", async () => {
+    let contextWindow = 400;
+    const history = [{ q: "before?", a: "yes" }];
+    const { memory } = memoryOf({ contextWindow: () => contextWindow, history });
+    assert.deepEqual(memory.history, history);
+    const messages = [...rounds(10), user("a"), { ...says("b"), usage: usageOf(9000, 5) }];
+    assert.equal((await memory.afterReply(messages)).rolledOver, true);
     memory.reset();
-    answer.give('[{"q":"late?","a":"late"}]');
-    await rolling;
+    contextWindow = 100_000;
     assert.deepEqual(memory.history, []);
-    assert.throws(() => memoryOf({ contextWindow: 400, history: [{ q: 1 }] }), /history/);
+    assert.ok(memory.needsContextSummarization(rounds(1)).ratio < 0.01, "nor is the prompt known");
+    const { messages: next } = await memory.beforePrompt(messages, "And now?");
+    assert.deepEqual(next.slice(0, -1), messages);
+    assert.throws(() => memoryOf({ contextWindow, history: [{ q: 1 }] }), /history/);
   });
 
   test("takes questions with images", async () => {

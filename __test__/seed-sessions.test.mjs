@@ -7,25 +7,14 @@ import fc from "fast-check";
 import { ContextManager, toOpenAIMessages } from "pi-strata/sessions";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
-import { calls, contents, result, says, user } from "./support/said.mjs";
+import { calls, contents, numbered, result, says, slowSummarizer, user } from "./support/said.mjs";
 import { open } from "./support/sqlite.mjs";
 
 const { countTokens } = strata;
 const LABEL = "[上下文总结]";
-const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 const addAll = (manager, id, messages) => {
   for (const message of messages) manager.addMessage(id, message);
 };
-
-/** A summariser that answers when it is told to. */
-function slowSummarizer() {
-  const slow = { asked: 0 };
-  slow.summarize = () => {
-    slow.asked += 1;
-    return new Promise((resolve) => (slow.answer = resolve));
-  };
-  return slow;
-}
 
 /** No result without its call before it, no call left without its results. */
 function assertPaired(messages) {

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
 import { fieldsOf } from "./support/fields.mjs";
-import { calls, contents, result, user } from "./support/said.mjs";
+import { calls, contents, numbered, result, slowSummarizer, user } from "./support/said.mjs";
 import { KIND, open } from "./support/sqlite.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
@@ -17,7 +17,6 @@ const WRITER = fileURLToPath(new URL("support/session-writer.mjs", import.meta.u
 const folder = temporaryFolder("sessions");
 let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
-const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 
 /** A manager over a new handle of a file, and the events it told. */
 function managerOf(file, { timeoutMs, ...options } = {}) {
@@ -78,17 +77,17 @@ describe(`a handle of ${KIND}`, () => {
   });
 
   test("keeps what is added after the host rolls back, whatever summary comes late", async () => {
-    let answer;
-    const summarize = () => new Promise((resolve) => (answer = resolve));
+    const slow = slowSummarizer();
+    const { summarize } = slow;
     const { database, manager, events } = managerOf(newFile(), { summarize, maxCompressedMessages: 2 });
     for (const message of numbered(2)) manager.addMessage("s", message);
     database.exec("BEGIN");
     for (const message of numbered(5, 100)) manager.addMessage("s", message);
     const compressing = manager.compressContext("s");
-    while (answer === undefined) await pause(1);
+    while (slow.answer === undefined) await pause(1);
     database.exec("ROLLBACK");
     for (const message of numbered(7, 2)) manager.addMessage("s", message);
-    answer("of what never was");
+    slow.answer("of what never was");
     assert.equal((await compressing).by, "none");
     assert.deepEqual(contents(manager, "s"), fieldsOf(numbered(9), "content"));
     assert.deepEqual(events, []);
@@ -243,19 +242,15 @@ describe(`a handle of ${KIND}`, () => {
   });
 
   test("that is closed during a background summary is one event", async () => {
-    let answer;
-    const summarize = () => new Promise((resolve) => (answer = resolve));
+    const slow = slowSummarizer();
     const file = newFile();
-    const { manager, database, events } = managerOf(file, {
-      summarize,
-      maxMessages: 10,
-      maxCompressedMessages: 2,
-    });
+    const options = { summarize: slow.summarize, maxMessages: 10, maxCompressedMessages: 2 };
+    const { manager, database, events } = managerOf(file, options);
     for (const message of numbered(14)) manager.addMessage("s", message);
     assert.equal(manager.getMessages("s").length, 14, "nothing is lost until the summary is there");
-    while (answer === undefined) await pause(1);
+    while (slow.answer === undefined) await pause(1);
     database.close();
-    answer("too late");
+    slow.answer("too late");
     await pause(50);
     assert.deepEqual(fieldsOf(events, "type", "code"), [["compressFailed", "ERR_DATABASE_CLOSED"]]);
     assert.throws(() => manager.addMessage("s", user("a")), { code: "ERR_DATABASE_CLOSED" });
