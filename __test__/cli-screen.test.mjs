@@ -271,7 +271,7 @@ test("count follows patterns into folders, and prints names that move no cursor"
   const session = asPiFile(names).replace('{"type":"session"', '{"type":"session","version":"\\u001b[2J"');
   const cut = ["--schedule", "everyCall", fileOf("names.jsonl", session)];
   const explained = run(["explain", ...cut]);
-  assert.match(explained.stdout, /^format|^#3 toolResult \[2Jread +1 +summarize/m);
+  assert.match(explained.stdout, /^#3 toolResult \[2Jread +1 +summarize/m);
   for (const { stdout, stderr } of [
     run(["count", odd]),
     run(["count", `${odd}\u0007`]),
