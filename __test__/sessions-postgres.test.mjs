@@ -177,7 +177,7 @@ describe("a shared manager", {
       await assert.rejects(manager.addMessage("s", user("locked out")), { code: "ERR_DATABASE_TIMEOUT" });
       await lock.query("COMMIT");
       await server.query(
-        `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END';
+        `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END';
          CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON strata_messages DEFERRABLE INITIALLY DEFERRED
          FOR EACH ROW EXECUTE FUNCTION slow()`,
         url,
