@@ -148,6 +148,8 @@ test("with a warm cache it moves rarely, once for what carrying has cost, and st
   assert.ok(moves.length > 1 && moves.length * 8 < reasons.length, moves.join("; "));
 });
 
+const FAILED = { content: [], stopReason: "error", errorMessage: "503", usage: undefined };
+
 test("calls that fail and are sent again bring no batch forward", async () => {
   const steps = LOGS.concat(LOGS).map(([tool, args, text]) => [tool, args, text.slice(0, 2000)]);
   const firstMove = async (failures) => {
@@ -158,13 +160,7 @@ test("calls that fail and are sent again bring no batch forward", async () => {
     const list = [];
     for (const [at, message] of messages.entries()) {
       if (message.role === "assistant") {
-        const failed = {
-          ...message,
-          content: [],
-          stopReason: "error",
-          errorMessage: "503",
-          usage: undefined,
-        };
+        const failed = { ...message, ...FAILED };
         for (let i = 0; i < failures; i += 1) {
           await hook(list.slice());
           list.push({ ...failed, timestamp: message.timestamp - 9000 + i });

@@ -2,16 +2,8 @@
 
 /** By the path of a request. An answer is `{ thinking, signature, text, calls: [{ id, name, arguments }] }`. */
 export const APIS = {
-  "/v1/messages": {
-    answer: answerAnthropic,
-    error: errorAnthropic,
-    name: "anthropic-messages",
-  },
-  "/v1/chat/completions": {
-    answer: answerOpenai,
-    error: errorOpenai,
-    name: "openai-completions",
-  },
+  "/v1/messages": { answer: answerAnthropic, error: errorAnthropic, name: "anthropic-messages" },
+  "/v1/chat/completions": { answer: answerOpenai, error: errorOpenai, name: "openai-completions" },
 };
 
 function answerAnthropic(answer, { input, output, cacheRead, cacheWrite }, { id, model }) {
