@@ -110,7 +110,8 @@ test("guardContext is synchronous and returns messages, dropped, droppedTokens a
 
 test("what fits is not cut, whoever begins", () => {
   const messages = [{ role: "assistant", content: "Welcome." }, ...seedRound(1)];
-  assert.equal(guardContext(messages, { contextWindow: 128_000 }).messages, messages);
+  const room = { contextWindow: countTokens(messages), reserveTokens: 0 };
+  assert.equal(guardContext(messages, room).messages, messages);
   const asked = [];
   const contextWindow = () => asked.push(1) && 2_000;
   assert.equal(
@@ -167,6 +168,9 @@ test("from the newest back, whole rounds stay as long as they fit into the windo
 test("the newest message always stays", () => {
   const messages = [...seedRound(1), { role: "user", content: WORDS }];
   assert.deepEqual(guardContext(messages, { contextWindow: 100 }).messages, messages.slice(2));
+  const unsent = answer("cut off", { stopReason: "aborted" });
+  const open = [...ROUNDS.pi(1).slice(0, 3), unsent];
+  assert.deepEqual(guardContext(open, { contextWindow: 100 }).messages, open, "the newest that is sent");
 });
 
 test("an explicit reserve is obeyed, the default is at most a quarter of the window", () => {
@@ -210,6 +214,7 @@ test("createContextGuard is the same as an asynchronous hook, which never reject
   const options = { contextWindow: 5_000, reserveTokens: 0 };
   const guard = createContextGuard(options);
   assert.deepEqual(await guard(messages), guardContext(messages, options).messages);
+  assert.equal(await createContextGuard({ ...options, enabled: false })(messages), messages);
   const foreign = [{ role: "user", parts: [{ type: "text", text: "hi" }] }];
   assert.equal(await guard(foreign), foreign);
 });
