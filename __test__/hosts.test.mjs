@@ -23,7 +23,7 @@ const tight = (options) =>
   });
 const long = (seed) => conversation(seed, { length: 300 });
 
-test("messages pushed, replaced and cut away while a call is pending", async () => {
+test("messages pushed, replaced and cut away while a call is pending change nothing of it", async () => {
   for (let seed = 0; seed < 60; seed += 1) {
     const live = long(seed);
     const before = live.slice();
@@ -58,7 +58,7 @@ test("a message changed while a call is pending goes out as the host left it", a
   }
 });
 
-test("Proxies: of the array, of messages, of blocks; revoked ones", async () => {
+test("Proxies of the array, of messages and of blocks are read as what they stand for; a revoked one fails", async () => {
   const through = (value) => new Proxy(value, {});
   const messages = conversation(3, { length: 60 });
   const plain = await tight()(messages);
@@ -176,7 +176,7 @@ import(${JSON.stringify(TRANSCRIPTS)}).then(async ({ conversation }) => {
 /** Workers that are ended in mid-call. */
 const WORKERS = 200;
 
-test(`${WORKERS} worker threads ended in mid-call`, async (t) => {
+test(`${WORKERS} worker threads ended in mid-call leave the process whole`, async (t) => {
   const roll = dice(13);
   const one = async () => {
     const worker = new Worker(WORKER, { eval: true });

@@ -280,7 +280,7 @@ test("under Node's permission model it opens, or says which flag is missing", as
   }
 });
 
-test("it does not keep the process alive, not even with a page open", async () => {
+test("it does not keep the process alive, not even with a page open", { timeout: 60_000 }, async () => {
   const module = JSON.stringify(fileURLToPath(new URL("../lib/inspector/index.js", import.meta.url)));
   const script = `require(${module}).createInspector().open().then((url) => {
     console.log(url);

@@ -105,7 +105,7 @@ for (const [place, options] of [
       assert.deepEqual(contents(manager, "s"), ["Be long.", "hello", "a rule"]);
     });
 
-    test("addMessage returns nothing", () => {
+    test("addMessage returns nothing, gives a message an id and a time, and adds a known id once", () => {
       const { manager } = managerOf();
       assert.equal(manager.addMessage("s", user("hello")), undefined);
       const [{ id, timestamp, ...message }] = manager.getMessages("s");
@@ -193,7 +193,7 @@ for (const [place, options] of [
       assert.equal(metadata.goal, "ship");
     });
 
-    test("setSystemPrompt, deleteMessages and listSessions", () => {
+    test("setSystemPrompt replaces it, deleteMessages takes a call with its result, listSessions counts", () => {
       const { manager } = managerOf();
       addAll(manager, "s", [user("card 41z11"), calls("1", "ls"), result("1", "fine"), says("done")]);
       manager.setSystemPrompt("s", "You are A.");
