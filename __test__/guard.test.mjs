@@ -88,8 +88,10 @@ describe("guardContext", () => {
     }
   });
 
-  test("refuses another way of counting", () => {
+  test("refuses another way of counting, and a window that is none in place of the given one", () => {
     assert.throws(() => guardContext([], { contextWindow: 1, counting: "tiktoken" }), /"exact", "chars"/);
+    const replaced = { contextWindow: 1, contextWindowOverride: -1 };
+    assert.throws(() => guardContext([], replaced), /contextWindowOverride is -1/);
   });
 });
 
