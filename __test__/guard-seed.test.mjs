@@ -114,10 +114,8 @@ test("what fits is not cut, whoever begins", () => {
   assert.equal(guardContext(messages, room).messages, messages);
   const asked = [];
   const contextWindow = () => asked.push(1) && 2_000;
-  assert.equal(
-    guardContext([...seedRound(1), ...seedRound(2)], { contextWindow, reserveTokens: 0 }).dropped,
-    2,
-  );
+  const two = [...seedRound(1), ...seedRound(2)];
+  assert.equal(guardContext(two, { contextWindow, reserveTokens: 0 }).dropped, 2);
   assert.equal(asked.length, 1, "the window is asked for once");
 });
 

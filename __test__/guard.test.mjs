@@ -198,10 +198,7 @@ describe("createContextGuard", () => {
     assert.equal(events[0].code, "ERR_INVALID_INPUT");
     for (const odd of [["x"], [null]]) assert.equal(await guard(odd), odd);
     await guard([{ role: "user", parts: [{ text: "hi" }] }]);
-    assert.deepEqual(
-      events.map(({ code }) => code),
-      Array(4).fill("ERR_INVALID_INPUT"),
-    );
+    assert.deepEqual(fieldsOf(events, "code"), Array(4).fill("ERR_INVALID_INPUT"));
     assert.match(events.at(-1).message, /Gemini's contents/);
     const onEvent = () => assert.fail("listener");
     const throwing = createContextGuard({ contextWindow: 9_000, onEvent });

@@ -66,10 +66,7 @@ test("Proxies of the array, of messages and of blocks are read as what they stan
     through(Array.isArray(message.content) ? { ...message, content: message.content.map(through) } : message),
   );
   const sent = await tight()(through(proxied));
-  assert.deepEqual(
-    sent.map((message) => message.details),
-    plain.map((message) => message.details),
-  );
+  assert.deepEqual(fieldsOf(sent, "details"), fieldsOf(plain, "details"));
   const { proxy, revoke } = Proxy.revocable({ ...messages[0] }, {});
   const withRevoked = [...messages, proxy];
   revoke();
