@@ -7,12 +7,12 @@
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { PRICES } from "../__test__/support/live/provider.mjs";
+import { uncompacted } from "../__test__/support/recordings.mjs";
 import { hookPolicy } from "../lib/cli/report/report.mjs";
 import { loadSession } from "../lib/cli/session.mjs";
 import { compare, compareTable } from "./economy/compare.mjs";
 import { scatterPlot } from "./plot.mjs";
 import { publicRecordings } from "./public.mjs";
-import { uncompacted } from "./recordings.mjs";
 import { CONTEXT_WINDOW, EXAMPLE, save } from "./shared.mjs";
 
 /** Our settings: the schedule that recomputes, with more or less kept, and the sticky one by its economy. */

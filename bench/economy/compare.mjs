@@ -2,12 +2,11 @@
 
 import { basename } from "node:path";
 import { PRICES } from "../../__test__/support/live/provider.mjs";
-import { recordingOf } from "../../__test__/support/recordings.mjs";
+import { estimatesBy, recordingOf } from "../../__test__/support/recordings.mjs";
 import { percent, whole } from "../../lib/cli/numbers.mjs";
 import { POLICIES as OURS } from "../../lib/cli/report/report.mjs";
 import { loadSession } from "../../lib/cli/session.mjs";
 import { textTable } from "../../lib/cli/terminal.mjs";
-import { estimatesBy } from "../recordings.mjs";
 import { EXAMPLE } from "../shared.mjs";
 import { piCompaction, recordedCompactions } from "./compaction.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";

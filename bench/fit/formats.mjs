@@ -2,8 +2,8 @@
 // pi's and Claude Code's own files are read as everywhere else. No times and no usage: what is fitted needs neither.
 
 import { readFile } from "node:fs/promises";
+import { uncompacted } from "../../__test__/support/recordings.mjs";
 import { loadSession } from "../../lib/cli/session.mjs";
-import { uncompacted } from "../recordings.mjs";
 
 const FORMATS = { anthropic, chat, codex, gemini, managed, opencode, sweagent };
 

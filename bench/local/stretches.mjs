@@ -1,7 +1,7 @@
 // A stretch of a recorded session as a small local model could have had it.
 
+import { uncompacted } from "../../__test__/support/recordings.mjs";
 import { loadSession } from "../../lib/cli/session.mjs";
-import { uncompacted } from "../recordings.mjs";
 
 /** UTF-16 units of a tool result that stay: what a careful local tool returns. */
 const RESULT_UNITS = 1_500;

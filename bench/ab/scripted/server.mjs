@@ -5,7 +5,6 @@ import { buffer } from "node:stream/consumers";
 import { APIS } from "../../../__test__/support/apis.mjs";
 import { sessionOf } from "../tasks/index.mjs";
 import { ScriptedModel } from "./model.mjs";
-import { READERS } from "./requests.mjs";
 
 /** Its prices in dollars per million tokens: those of Claude Opus 4.5, as in the other benches. */
 export const SCRIPTED_PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
@@ -30,7 +29,7 @@ export async function startScripted({ seed, languages }) {
     const api = APIS[new URL(request.url, "http://localhost").pathname];
     if (api === undefined) return response.writeHead(404).end();
     const body = JSON.parse((await buffer(request)).toString("utf8"));
-    const read = READERS[api.name](body);
+    const read = api.read(body);
     const answer = model.answer(read);
     const usage = usageOf(read, answer, api.name, cache);
     answers += 1;
