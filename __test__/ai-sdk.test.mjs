@@ -185,13 +185,8 @@ for (const major of MAJORS) {
         const events = [];
         const onEvent = (event) => events.push(event);
         const prepareStep = createPrepareStep({ contextWindow: 8_000, onEvent });
-        const content = [
-          {
-            type: "text",
-            text: "read everything",
-            providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
-          },
-        ];
+        const providerOptions = { anthropic: { cacheControl: { type: "ephemeral" } } };
+        const content = [{ type: "text", text: "read everything", providerOptions }];
         const settings = settingsOf(major, model, prepareStep);
         const messages = [{ role: "user", content }];
         const onError = ({ error }) => assert.fail(error);
@@ -200,11 +195,9 @@ for (const major of MAJORS) {
         assert.deepEqual(server.problems, []);
         if (provider === "anthropic")
           assert.ok(server.requests.every(({ body }) => JSON.stringify(body).includes("cache_control")));
-        assert.ok(Math.max(...server.requests.map(({ tokens }) => tokens)) < 16_000);
-        checkEstimates(
-          events,
-          server.requests.map(({ tokens }) => tokens),
-        );
+        const tokens = fieldsOf(server.requests, "tokens");
+        assert.ok(Math.max(...tokens) < 16_000);
+        checkEstimates(events, tokens);
       });
     }
   });
@@ -285,19 +278,9 @@ test("usage that sums up the prompts of a provider's own tool is not taken for t
   const estimateAfter = async (usageOf) => {
     const events = [];
     const prepareStep = createPrepareStep({ onEvent: (event) => events.push(event) });
-    const call = {
-      type: "tool-call",
-      toolCallId: "s",
-      toolName: "web_search",
-      input: {},
-      providerExecuted: true,
-    };
-    const found = {
-      type: "tool-result",
-      toolCallId: "s",
-      toolName: "web_search",
-      output: { type: "json", value: {} },
-    };
+    const search = { toolCallId: "s", toolName: "web_search" };
+    const call = { type: "tool-call", ...search, input: {}, providerExecuted: true };
+    const found = { type: "tool-result", ...search, output: { type: "json", value: {} } };
     const messages = [];
     let steps = [];
     for (let n = 0; n < 8; n += 1) {

@@ -14,16 +14,7 @@ import { ROOT } from "../release/platforms.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 /** The paths that any bundler takes. The others are loaded by pi and OpenClaw, or have a page beside them. */
-const PATHS = [
-  "sessions",
-  "pipeline",
-  "guard",
-  "tokens",
-  "ledger",
-  "ai-sdk",
-  "js-tiktoken",
-  "js-tiktoken/lite",
-];
+const PATHS = "sessions pipeline guard tokens ledger ai-sdk js-tiktoken js-tiktoken/lite".split(" ");
 
 /** An app that imports every path, and edits, counts and encodes. */
 const APP = `

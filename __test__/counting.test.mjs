@@ -30,7 +30,7 @@ test("each block counts for what it is, and an image 1200", () => {
   assert.equal(said({ thoughtSignature: "c2ln".repeat(500) }), said(), "a signature counts as nothing");
 });
 
-test("by encoding or by model", async () => {
+test("texts and messages count by a named encoding or a model's, and an unknown name is refused", async () => {
   const wanted = getEncoding("o200k_base").encode(TEXT).length;
   assert.notEqual(wanted, countTokens(TEXT));
   assert.equal(countTokens(TEXT, { encoding: "o200k_base" }), wanted);
@@ -62,7 +62,7 @@ test("a window is a number above 0, or the default", () => {
   for (const model of ["gpt-4o", 7, []]) assert.throws(() => getContextWindow(model), /model is/);
 });
 
-test("within a limit", () => {
+test("isWithinTokenLimit returns the count up to the limit, and false above it", () => {
   const wanted = countTokens(TEXT, { encoding: "o200k_base" });
   for (const input of [TEXT, [{ role: "user", content: [{ type: "text", text: TEXT }] }]]) {
     assert.equal(isWithinTokenLimit(input, wanted, { encoding: "o200k_base" }), wanted);

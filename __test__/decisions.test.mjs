@@ -17,11 +17,10 @@ const session = (steps) =>
 const sentOf = (messages, options = {}) =>
   createTransformContext({ marker: "en", economy: "thrifty", ...options })(messages);
 const resultOf = (sent, call) => sent.find(({ toolCallId }) => toolCallId === `call${call}`);
-const LOGS = Array.from({ length: 40 }, (_, i) => [
-  "bash",
-  { command: `make part${i}` },
-  rows(`log${i}`, 120),
-]);
+/** So many steps that each bring a log of so many lines. */
+const logs = (count, lines) =>
+  Array.from({ length: count }, (_, i) => ["bash", { command: `make p${i}` }, rows(`log${i}`, lines)]);
+const LOGS = logs(40, 120);
 
 test("an old result that nothing refers to becomes one marker line, and its call stays word for word", async () => {
   const messages = session(LOGS);
@@ -71,10 +70,8 @@ test("a lesser economy sends less", async () => {
     const sent = await sentOf(session(LOGS), { economy });
     sizes.push(JSON.stringify(sent).length);
   }
-  assert.deepEqual(
-    sizes,
-    sizes.toSorted((a, b) => b - a),
-  );
+  const falling = sizes.toSorted((a, b) => b - a);
+  assert.deepEqual(sizes, falling);
   assert.ok(sizes[0] > sizes[3]);
 });
 
@@ -122,12 +119,7 @@ test("thinking that is bound to what stands before it lets no batch come before 
 });
 
 test("with a warm cache it moves rarely, once for what carrying has cost, and stays under the threshold", async () => {
-  const short = Array.from({ length: 120 }, (_, i) => [
-    "bash",
-    { command: `make p${i}` },
-    rows(`log${i}`, 60),
-  ]);
-  const messages = agentSession(short);
+  const messages = agentSession(logs(120, 60));
   const contextWindow = 200_000;
   const reasons = [];
   const onEvent = ({ type, reason, tokensAfter }) => {
@@ -148,6 +140,8 @@ test("with a warm cache it moves rarely, once for what carrying has cost, and st
   assert.ok(moves.length > 1 && moves.length * 8 < reasons.length, moves.join("; "));
 });
 
+const FAILED = { content: [], stopReason: "error", errorMessage: "503", usage: undefined };
+
 test("calls that fail and are sent again bring no batch forward", async () => {
   const steps = LOGS.concat(LOGS).map(([tool, args, text]) => [tool, args, text.slice(0, 2000)]);
   const firstMove = async (failures) => {
@@ -158,13 +152,7 @@ test("calls that fail and are sent again bring no batch forward", async () => {
     const list = [];
     for (const [at, message] of messages.entries()) {
       if (message.role === "assistant") {
-        const failed = {
-          ...message,
-          content: [],
-          stopReason: "error",
-          errorMessage: "503",
-          usage: undefined,
-        };
+        const failed = { ...message, ...FAILED };
         for (let i = 0; i < failures; i += 1) {
           await hook(list.slice());
           list.push({ ...failed, timestamp: message.timestamp - 9000 + i });

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import contract from "../lib/contract.js";
 import options from "../lib/hook/options.js";
-import { PAGES, withFigures } from "./support/figures.mjs";
+import { PAGES, withFigures } from "../release/pages.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [

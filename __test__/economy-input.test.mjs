@@ -73,7 +73,7 @@ const CASES = {
 };
 
 for (const [name, steps] of Object.entries(CASES)) {
-  test(name, async () => {
+  test(`${name}: valid, word for word, the same after a restart`, async () => {
     const sent = await play(agentSession(steps));
     assert.ok(
       JSON.stringify(sent).length < 0.95 * JSON.stringify(agentSession(steps)).length,

@@ -4,17 +4,15 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { piScripts } from "./coding-agent/pi.mjs";
-import { APIS } from "./support/apis.mjs";
 import { modelsFile } from "./support/models-file.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
+import { scriptedServer } from "./support/scripted-server.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -33,36 +31,20 @@ const PATIENCE_MS = 60_000;
 
 const folder = temporaryFolder("terminal");
 
-/**
- * A server whose model runs a command with a result of `lines` lines, `calls` times a prompt, and then says so. Its `models`
- * are those that were asked; `summaries` counts pi's own compactions.
- */
+const isSummary = ({ system, messages }) => SUMMARY.test(JSON.stringify(system ?? messages[0]));
+
+/** A server whose model runs a command with a result of `lines` lines, `calls` times a prompt, and then says so. */
 async function startServer({ lines, calls }) {
-  const seen = { models: [], summaries: 0, largest: 0 };
   let asked = 0;
-  const server = createServer(async (request, response) => {
-    const api = APIS[request.url.split("?")[0]];
-    const body = await json(request);
-    seen.models.push(body.model);
-    const isSummary = SUMMARY.test(JSON.stringify(body.system ?? body.messages[0]));
-    if (isSummary) seen.summaries += 1;
-    else asked += 1;
+  const answer = (_, body) => {
+    if (!isSummary(body)) asked += 1;
+    if (isSummary(body) || asked % (calls + 1) === 0) return { text: "all done" };
     const command = `for i in $(seq ${lines}); do echo line $i of result ${asked}; done`;
-    const answer =
-      isSummary || asked % (calls + 1) === 0
-        ? { text: "all done", calls: [] }
-        : { text: "", calls: [{ id: `c${asked}`, name: "bash", arguments: { command } }] };
-    const cacheWrite = Math.ceil(JSON.stringify(body).length / 4);
-    seen.largest = Math.max(seen.largest, cacheWrite);
-    const usage = { input: 3, output: 20, cacheRead: 0, cacheWrite };
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of api.answer(answer, usage, { id: `answer-${asked}`, model: body.model }))
-      response.write(event);
-    response.end();
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return { calls: [{ id: `c${asked}`, name: "bash", arguments: { command } }] };
+  };
+  const server = await scriptedServer("anthropic", { answer });
   after(() => server.close());
-  return { seen, baseUrl: `http://127.0.0.1:${server.address().port}` };
+  return server;
 }
 
 /** A pi with the package installed and the scripted model, ready to start in a terminal. */
@@ -70,9 +52,9 @@ async function install(version, { name, window, lines, calls, settings = {}, str
   const home = join(folder, name);
   const [agent, cwd] = [join(home, "agent"), join(home, "work")];
   for (const path of [agent, cwd]) mkdirSync(path, { recursive: true });
-  const { seen, baseUrl } = await startServer({ lines, calls });
+  const server = await startServer({ lines, calls });
   const about = { provider: "scripted", model: "m1", window, api: "anthropic-messages", prices: PRICES };
-  const models = modelsFile({ ...about, baseUrl, keyVariable: "SCRIPTED_KEY" });
+  const models = modelsFile({ ...about, baseUrl: server.root, keyVariable: "SCRIPTED_KEY" });
   const known = models.providers.scripted.models;
   known.push({ ...known[0], id: "cheap" });
   writeFileSync(join(agent, "settings.json"), JSON.stringify(settings));
@@ -98,7 +80,7 @@ async function install(version, { name, window, lines, calls, settings = {}, str
     await sleep(SETTLE_MS);
     return terminal;
   };
-  return { seen, start };
+  return { server, start };
 }
 
 /** What a terminal shows, and how to type into it. */
@@ -172,7 +154,7 @@ for (const [version, columns] of [
   test(`installed in pi ${version}, in ${columns} columns, every command answers to one Enter`, {
     skip: !hasTerminal,
   }, async () => {
-    const { seen, start } = await install(version, {
+    const { server, start } = await install(version, {
       name: `commands-${version}`,
       window: 200_000,
       lines: 300,
@@ -205,13 +187,14 @@ for (const [version, columns] of [
     await terminal.enter("/strata now", /The next request is cut|There is nothing to cut/);
     await terminal.enter("/strata off", /pi-strata is off/);
     await terminal.enter("/strata on", /pi-strata is on/);
-    assert.ok(!seen.models.includes("cheap"));
+    const isAsked = (model) => server.requests.some(({ body }) => body.model === model);
+    assert.ok(!isAsked("cheap"));
     terminal.end();
     const again = await start(columns, "--continue");
     const later = await again.enter("/strata", /This session: pi has counted \$/);
     assert.match(flat(later), /No request since pi started\. The next one would hold about [\d,]+ tokens/);
     await again.enter("/compact", /[Cc]ompacted/);
-    assert.ok(seen.models.includes("cheap"), "the summary is the named model's");
+    assert.ok(isAsked("cheap"), "the summary is the named model's");
     await again.enter("/strata nonsense", /There is \/strata, \/strata show/);
     again.end();
   });
@@ -222,7 +205,7 @@ for (const version of ["0.74.2", "1.5.2"]) {
     test(`pi ${version} compacts in none of 60 reads in a window of ${window} tokens`, {
       skip: !hasTerminal,
     }, async () => {
-      const { seen, start } = await install(version, {
+      const { server, start } = await install(version, {
         name: `small-${version}-${window}`,
         window,
         lines: window > 40_000 ? 200 : 80,
@@ -235,9 +218,13 @@ for (const version of ["0.74.2", "1.5.2"]) {
           ? /pi compacts above [\d,]+ tokens; requests stay below/
           : /pi-strata declines that while requests fit: \d+ times/;
       await terminal.enter("/strata", told);
-      assert.equal(seen.summaries, 0);
-      assert.equal(seen.models.length, 63);
-      assert.ok(seen.largest > 0.3 * window && seen.largest < window, `${seen.largest} of ${window}`);
+      const { requests, problems } = server;
+      assert.deepEqual(
+        [requests.length, requests.filter(({ body }) => isSummary(body)), problems],
+        [63, [], []],
+      );
+      const largest = Math.max(...requests.map(({ tokens }) => tokens));
+      assert.ok(largest > 0.3 * window && largest < window, `${largest} of ${window}`);
       terminal.end();
     });
   }

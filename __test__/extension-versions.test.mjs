@@ -13,7 +13,7 @@ import { countTokens, validate } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents, piScripts } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
-import { CALLS, runSession } from "./support/pi-session.mjs";
+import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -21,31 +21,15 @@ const folder = temporaryFolder("versions");
 process.env.PI_CODING_AGENT_DIR = folder;
 process.env.LC_ALL = "C";
 
-const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
-const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
 const handlesIn = (messages) =>
   resultsIn(messages).flatMap((message) =>
     Array.from(textOf(message).matchAll(/handle: ([0-9a-f]{8})/g), ([, handle]) => handle),
   );
 const everyCall = (options) => createExtension({ schedule: "everyCall", ...options });
 
-/** The tool that an extension registered, as pi would run it. */
-function recallOf(register) {
-  let tool;
-  const extension = (pi) =>
-    register(
-      new Proxy(pi, {
-        get: (target, name) =>
-          name === "registerTool"
-            ? (given) => {
-                tool = given;
-                target.registerTool(given);
-              }
-            : target[name],
-      }),
-    );
-  return { extension, recall: async (handle) => tool.execute("call", { handle }) };
-}
+/** The details and the content that the session's tool brings back. */
+const recall = (session, handle) =>
+  session.agent.state.tools.find(({ name }) => name === "recall").execute("call", { handle });
 
 await forEachPi(async (version) => {
   const run = (extensions, options) => runSession(folder, extensions, { version, ...options });
@@ -72,10 +56,9 @@ await forEachPi(async (version) => {
     const manager = first.session.sessionManager;
     const path = manager.getSessionFile();
     const ids = manager.getBranch().map(({ id }) => id);
-    const again = recallOf(everyCall());
     const kept = resultsIn(first.session.agent.state.messages).map(textOf);
     const resumed = await run(
-      { extensionFactories: [again.extension] },
+      { extensionFactories: [everyCall()] },
       { prompts: [], sessionManager: (Manager) => Manager.open(path) },
     );
     assert.deepEqual(resumed.errors, []);
@@ -88,7 +71,7 @@ await forEachPi(async (version) => {
         async (id, isCompacted, handle) => {
           reopened.branch(id);
           if (isCompacted) reopened.appendCompaction("a summary", id, 1000);
-          const { content, details } = await again.recall(handle);
+          const { content, details } = await recall(resumed.session, handle);
           assert.equal(details.found, true, content[0].text);
           assert.ok(kept.some((text) => text.includes(content[0].text.split("\n").at(5))));
         },
@@ -235,12 +218,11 @@ await forEachPi(async (version) => {
       const plain = await run({}, { prompts: ["on"], sessionManager: (Manager) => Manager.open(path) });
       const seen = resultsIn(plain.sent[0].messages).map(textOf);
       assert.deepEqual(seen, resultsIn(last).map(textOf), "a pi without the extension sees what was sent");
-      const again = recallOf(everyCall());
-      await run(
-        { extensionFactories: [again.extension] },
+      const { session } = await run(
+        { extensionFactories: [everyCall()] },
         { prompts: [], sessionManager: (Manager) => Manager.open(path) },
       );
-      for (const handle of handlesIn(last)) assert.equal((await again.recall(handle)).details.found, true);
+      for (const handle of handlesIn(last)) assert.equal((await recall(session, handle)).details.found, true);
     } finally {
       rmSync(join(folder, "settings.json"), { force: true });
     }

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
 import { pathProtection } from "../pi-extension/paths.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
-import { CALLS, runSession } from "./support/pi-session.mjs";
+import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -46,8 +46,6 @@ function setEnv(values) {
   }
 }
 
-const textOf = (message) => message.content.map((block) => block.text ?? "").join("");
-const resultsIn = (messages) => messages.filter((message) => message.role === "toolResult");
 const numberIn = (text, words) => Number(new RegExp(`${words}([\\d,]+)`).exec(text)[1].replaceAll(",", ""));
 
 test("its options are the hook's, and its window the model's", async () => {

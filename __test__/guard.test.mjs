@@ -64,7 +64,7 @@ describe("truncateToolResult", () => {
   });
 });
 
-const isSpoken = ({ role }) => /^(user|assistant|toolResult)$/.test(role);
+const isSpoken = ({ role }) => /^(system|user|assistant|toolResult)$/.test(role);
 
 describe("guardContext", () => {
   test("agrees with an independent walk back over generated transcripts", async () => {
@@ -88,8 +88,10 @@ describe("guardContext", () => {
     }
   });
 
-  test("refuses another way of counting", () => {
+  test("refuses another way of counting, and a window that is none in place of the given one", () => {
     assert.throws(() => guardContext([], { contextWindow: 1, counting: "tiktoken" }), /"exact", "chars"/);
+    const replaced = { contextWindow: 1, contextWindowOverride: -1 };
+    assert.throws(() => guardContext([], replaced), /contextWindowOverride is -1/);
   });
 });
 
@@ -196,10 +198,7 @@ describe("createContextGuard", () => {
     assert.equal(events[0].code, "ERR_INVALID_INPUT");
     for (const odd of [["x"], [null]]) assert.equal(await guard(odd), odd);
     await guard([{ role: "user", parts: [{ text: "hi" }] }]);
-    assert.deepEqual(
-      events.map(({ code }) => code),
-      Array(4).fill("ERR_INVALID_INPUT"),
-    );
+    assert.deepEqual(fieldsOf(events, "code"), Array(4).fill("ERR_INVALID_INPUT"));
     assert.match(events.at(-1).message, /Gemini's contents/);
     const onEvent = () => assert.fail("listener");
     const throwing = createContextGuard({ contextWindow: 9_000, onEvent });
@@ -214,10 +213,11 @@ describe("createContextGuard", () => {
 /** The guard, told again in the plainest way: cap, then rounds from the newest back, then groups. */
 function walkBack(messages, budget, cap) {
   const capped = messages.map((message) => cappedResult(message, cap));
-  const tokens = (list) => countTokens(list);
   const isSystem = ({ role }) => role === "system";
+  const system = capped.filter(isSystem);
+  const tokens = (list) => countTokens([...system, ...list]);
   const groups = [];
-  for (const message of capped) {
+  for (const message of capped.filter((message) => !isSystem(message))) {
     if (message.role === "toolResult") groups.at(-1).push(message);
     else groups.push([message]);
   }
@@ -248,13 +248,13 @@ function cappedResult(message, cap) {
   return { ...message, content: kept.map((block) => (block === first ? { ...block, text: cut } : block)) };
 }
 
-test("a PDF counts by its size in every shape, and at most as a page; other files count without their bytes", () => {
+test("a PDF counts by its size in every shape, and at most as a page; what is none counts without its bytes", () => {
   const partsOf = (bytes, media = "application/pdf") => {
     const data = bytes.toString("base64");
     const file_data = `data:${media};base64,${data}`;
     return [
       { type: "file", data, mediaType: media },
-      { type: "file", data: bytes, mediaType: media },
+      { type: "file", data: Buffer.concat([Buffer.alloc(9), bytes]).subarray(9), mediaType: media },
       { type: "file", data: new Uint8Array(bytes), mediaType: media },
       { type: "file", data: new URL(file_data), mediaType: media },
       { type: "file", file: { file_data } },
@@ -271,5 +271,6 @@ test("a PDF counts by its size in every shape, and at most as a page; other file
   ])
     for (const part of partsOf(pdf(size)))
       assert.ok(Math.abs(tokensOf(part) - tokens) < 50, `${tokensOf(part)}`);
-  for (const part of partsOf(Buffer.alloc(100_000), "audio/wav")) assert.ok(tokensOf(part) < 50);
+  for (const media of ["audio/wav", "application/pdf"])
+    for (const part of partsOf(Buffer.alloc(100_000), media)) assert.ok(tokensOf(part) < 50, media);
 });

@@ -180,14 +180,18 @@ pageTest("thousands of calls are shown, and memory stays bounded", LOCAL, async 
     .waitFor();
 });
 
+/** Enters a call with a list of which each message has one token and none is edited. */
+const enter = (log, list) => {
+  const conversation = { known: list, tokens: () => list.map(() => 1) };
+  log.called({ list, edited: list, plan: { edits: [], threshold: 1 }, conversation });
+};
+
 test("a list that is longer than the log holds new messages does not empty it at each call", () => {
   const log = new CallLog({ most: 10 });
   const list = Array.from({ length: 30 }, (_, i) => ({ role: "user", content: `${i}` }));
-  const plan = { edits: [], threshold: 1 };
   const rows = [];
   for (let call = 0; call < 12; call += 1) {
-    const conversation = { known: list, tokens: () => list.map(() => 1) };
-    log.called({ list, edited: list, plan, conversation });
+    enter(log, list);
     rows.push(log.since(-1).calls.length);
     list.push({ role: "user", content: `more ${call}` });
   }
@@ -196,18 +200,11 @@ test("a list that is longer than the log holds new messages does not empty it at
 
 test("a first message that is new at each call does not make the record grow without end", () => {
   const log = new CallLog({ most: 100 });
-  const plan = { edits: [], threshold: 1 };
   const list = [];
   let most = 0;
   for (let call = 0; call < 90; call += 1) {
     list.push({ role: "user", content: `${call}` });
-    const known = [{ role: "user", content: `date ${call}` }, ...list];
-    log.called({
-      list: known,
-      edited: known,
-      plan,
-      conversation: { known, tokens: () => known.map(() => 1) },
-    });
+    enter(log, [{ role: "user", content: `date ${call}` }, ...list]);
     const { stretches } = log.since(-1);
     most = Math.max(most, stretches.flatMap(({ opening }) => opening).length);
   }
@@ -280,7 +277,7 @@ test("under Node's permission model it opens, or says which flag is missing", as
   }
 });
 
-test("it does not keep the process alive, not even with a page open", async () => {
+test("it does not keep the process alive, not even with a page open", { timeout: 60_000 }, async () => {
   const module = JSON.stringify(fileURLToPath(new URL("../lib/inspector/index.js", import.meta.url)));
   const script = `require(${module}).createInspector().open().then((url) => {
     console.log(url);

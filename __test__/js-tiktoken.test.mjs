@@ -73,7 +73,7 @@ test("3000 random texts and special arguments give what js-tiktoken gives", () =
   }
 });
 
-test("special tokens of one's own", () => {
+test("special tokens of one's own give what js-tiktoken gives", () => {
   const more = { "<|im_start|>": 100264, "<|im_end|>": 100265, odd: 70_000_000, here: 100 };
   const [their, our] = [theirs, ours].map((from) => from.getEncoding("cl100k_base", more));
   for (const text of ["<|im_start|>user<|im_end|>", "odd and here<|endoftext|>", "oddodd", "plain"]) {
@@ -180,7 +180,7 @@ test("typed arrays decode as lists do: short, long, shared with other threads, a
   assert.equal(encoding.decode(detached), "");
 });
 
-test("texts longer than what is kept for them, also with more tokens than characters", () => {
+test("texts longer than what is kept for them come back whole, also with more tokens than characters", () => {
   for (const text of ["word, größer 日本語 \n".repeat(20_000), "\ua015\ua2f3 ".repeat(40_000)]) {
     for (const name of ["cl100k_base", "o200k_base", "gpt2"]) {
       const encoding = ours.getEncoding(name);

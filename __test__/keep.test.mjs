@@ -70,6 +70,7 @@ test("a tenth of the window is all that is kept, and a limit outranks it", async
   const long = [["read", { path: "AGENTS.md" }, rows("rule", 3000)], ...logs];
   const out = await createTransformContext(OPTIONS)(session(long));
   assert.notEqual(out.find(({ toolCallId }) => toolCallId === "call0")?.content[0].text, long[0][2]);
+  assert.ok(!whole(await sent({ maxPromptTokens: 8000 }), 0));
 });
 
 test("without any usage a first call is layers 1 to 3, word for word", async () => {

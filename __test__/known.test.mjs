@@ -56,7 +56,7 @@ const VIEWS = [
 
 for (const schedule of ["everyCall", "sticky"]) {
   const changes = onlyGrows(schedule) ? "grown" : "changed in place, grown, cut back, under another window";
-  test(`${schedule}: ${changes}`, async () => {
+  test(`${schedule}: as a new hook answers, with a list that is ${changes}`, async () => {
     const roll = dice(schedule.length);
     for (let seed = 0; seed < 20; seed += 1) {
       const view = VIEWS[seed % VIEWS.length];

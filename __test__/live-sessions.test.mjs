@@ -33,7 +33,7 @@ const ONCE_BROKEN_BY_SWITCHES = [
   70168, 80236, 120176, 1000661,
 ];
 
-test("what was broken once", async () => {
+test("conversations in which something broke once break no more", async () => {
   const sessions = [
     ...ONCE_BROKEN.map((seed) => [seed, false]),
     ...ONCE_BROKEN_BY_SWITCHES.map((seed) => [seed, true]),
@@ -44,7 +44,7 @@ test("what was broken once", async () => {
   }
 });
 
-test(`${CALLS} calls of the closed loop`, async (t) => {
+test(`${CALLS} calls of the closed loop break nothing`, async (t) => {
   const sessions = Math.ceil(CALLS / CALLS_PER_SESSION);
   const broken = [];
   let seed = FIRST;

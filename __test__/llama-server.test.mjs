@@ -12,11 +12,7 @@ import { agentSession } from "./support/agent-session.mjs";
 
 const RECORDED = JSON.parse(readFileSync(new URL("expected/llama-server.json", import.meta.url), "utf8"));
 /** Who answered. */
-const BY = {
-  api: "openai-completions",
-  provider: "llama.cpp",
-  model: "SmolLM2-135M-Instruct.Q4_1.gguf",
-};
+const BY = { api: "openai-completions", provider: "llama.cpp", model: "SmolLM2-135M-Instruct.Q4_1.gguf" };
 /** The context of the server that was recorded. */
 const CONTEXT = 2_048;
 const PROMPT = { messages: [{ role: "user", content: "Say hello.", timestamp: 1 }] };

@@ -24,7 +24,7 @@ function loadedBy(how, script) {
 }
 
 for (const how of ["import", "require"]) {
-  test(`${how}: nothing but the table of options`, () => {
+  test(`${how} alone loads nothing but the table of options`, () => {
     assert.deepEqual(loadedBy(how, "").toSorted(), ["contract.json", "index.js", "lib/native/floor.js"]);
   });
 

@@ -6,9 +6,15 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+/** What the scripts measure with. */
+const IMPORTS = `
+  import { createPrepareStep } from "pi-strata/ai-sdk";
+  import { createTransformContext } from "./index.js";
+  import { collect, residentGrowth, watchForks } from "./__test__/support/memory.mjs";
+  import { conversation } from "./__test__/support/transcripts.mjs";`;
 const run = (script) =>
   JSON.parse(
-    execFileSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], {
+    execFileSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", IMPORTS + script], {
       cwd: fileURLToPath(new URL("..", import.meta.url)),
       encoding: "utf8",
     }),
@@ -21,7 +27,6 @@ const GROWTH_MB = 8;
 
 test(`${CALLS} calls leave at most ${GROWTH_MB} MB behind`, (t) => {
   const { growth } = run(`
-    import { residentGrowth } from "./__test__/support/memory.mjs";
     console.log(JSON.stringify(await residentGrowth({ calls: ${CALLS}, warmUp: ${Math.min(CALLS, 50_000)} })));`);
   t.diagnostic(`growth ${growth.toFixed(1)} MB`);
   assert.ok(growth <= GROWTH_MB, `${growth} MB`);
@@ -31,8 +36,6 @@ test("calls without a pause, of ever new content, hold no more outside the colle
   // Content that stays held climbs by 200 MB here; up to 56 were seen on a loaded machine. The collected heap is as large
   // as the collector likes, so it does not count.
   const { growth } = run(`
-    import { createTransformContext } from "./index.js";
-    import { conversation } from "./__test__/support/transcripts.mjs";
     const hook = createTransformContext({ contextWindow: 3000 });
     let peak = 0;
     let made = 0;
@@ -54,8 +57,6 @@ test("calls without a pause, of ever new content, hold no more outside the colle
 
 test("a list is freed with its host, though another agent's is not", () => {
   const { left } = run(`
-    import { createTransformContext } from "./index.js";
-    import { collect } from "./__test__/support/memory.mjs";
     const hook = createTransformContext();
     const system = { role: "system", content: "You are one of many agents." };
     const listOf = (name) =>
@@ -78,8 +79,6 @@ test("a list is freed with its host, though another agent's is not", () => {
 
 test("a conversation whose requests end with a new reminder is not collected between them", () => {
   const { asked } = run(`
-    import { createTransformContext } from "./index.js";
-    import { collect } from "./__test__/support/memory.mjs";
     let asked = 0;
     const protect = () => {
       asked += 1;
@@ -100,8 +99,6 @@ test("a conversation whose requests end with a new reminder is not collected bet
 
 test("of side calls with the end of a list the latest few are held", () => {
   const { alive } = run(`
-    import { createTransformContext } from "./index.js";
-    import { collect, watchForks } from "./__test__/support/memory.mjs";
     const alive = watchForks();
     const hook = createTransformContext();
     const list = [];
@@ -120,8 +117,6 @@ test("of side calls with the end of a list the latest few are held", () => {
 
 test("of answers that a host asks for again and again the latest few are held", () => {
   const { alive } = run(`
-    import { createTransformContext } from "./index.js";
-    import { collect, watchForks } from "./__test__/support/memory.mjs";
     const alive = watchForks();
     const hook = createTransformContext();
     const answer = (text) => ({ role: "assistant", content: [{ type: "text", text }], timestamp: 1 });
@@ -138,8 +133,6 @@ test("of answers that a host asks for again and again the latest few are held", 
 for (const goesOn of ["from what was sent", "from its own list"]) {
   test(`a long run in the AI SDK that goes on ${goesOn} holds its conversation once`, (t) => {
     const { growth } = run(`
-    import { createPrepareStep } from "pi-strata/ai-sdk";
-    import { collect } from "./__test__/support/memory.mjs";
     const prepareStep = createPrepareStep({ contextWindow: 20_000 });
     const ofOne = (n) => ({ toolCallId: "c" + n, toolName: "read" });
     const value = "a line of words\\n".repeat(60);

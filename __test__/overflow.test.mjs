@@ -96,49 +96,20 @@ for (const schedule of ["everyCall", "sticky"]) {
   });
 }
 
-test("where no usage is reported, a batch at a limit makes room for several calls", async () => {
-  const hook = createTransformContext({ contextWindow: 8000 });
-  const messages = [user()];
-  let [rewritten, last] = [0, []];
-  for (let i = 0; i < 100; i += 1) {
-    messages.push(answer(`:a${i}`), result(`a${i}`, `page ${i} `.repeat(100)));
-    const sent = await hook(messages);
-    rewritten += Number(!last.every((message, at) => message === sent[at]));
-    last = sent.slice();
-  }
-  assert.ok(rewritten > 5 && rewritten < 30, `${rewritten} of 100 requests`);
-});
-
-test("a limit below prompt and tools frees what it can, and then waits for growth", async () => {
-  const hook = createTransformContext({ contextWindow: 32_000, maxPromptTokens: 4000 });
-  const messages = [user()];
-  let [rewritten, all, last] = [0, 0, []];
-  for (let i = 0; i < 100; i += 1) {
-    const sent = await hook(messages);
-    rewritten += Number(!last.every((message, at) => message === sent[at]));
-    last = sent.slice();
-    const tokens = 6000 + countTokens(sent);
-    all += tokens;
-    const usage = { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 1 };
-    messages.push(answer(`:a${i}`, { usage }), result(`a${i}`, `page ${i} `.repeat(150)));
-  }
-  assert.ok(rewritten < 50, `${rewritten} of 100 requests`);
-  assert.ok(all / 100 < 9000, `${all / 100} tokens`);
-});
-
 /**
- * Plays `calls` calls, each with a result of about `step` tokens, against a provider that counts 1.2 tokens for one of cl100k and
- * `base` beside the messages. Returns the prompts and what was sent.
+ * Plays `calls` calls, each with a result of about `step` tokens, against a provider that counts `scale` tokens for one of cl100k
+ * and `base` beside the messages, and reports them unless it `isSilent`. Returns the prompts and what was sent.
  */
-async function play(options, { calls = 120, step = 2000, base = () => 4000, first = "go" }) {
+async function play(options, { calls = 120, step = 2000, scale = 1.2, base = () => 4000, ...more }) {
+  const { first = "go", isSilent = false } = more;
   const hook = createTransformContext(options);
   const list = [user(first)];
   const played = [];
   for (let i = 0; i < calls; i += 1) {
     const sent = await hook(list);
-    const tokens = Math.round(base(i) + 1.2 * countTokens(sent));
-    played.push({ tokens, list: list.slice(), sent });
-    const usage = { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 1 };
+    const tokens = Math.round(base(i) + scale * countTokens(sent));
+    played.push({ tokens, sent: sent.slice() });
+    const usage = isSilent ? undefined : { input: 10, cacheRead: tokens - 10, cacheWrite: 0, output: 1 };
     const timestamp = 1000 * (i + 1);
     list.push(answer(`:p${i}`, { usage, timestamp }));
     list.push(result(`p${i}`, `page ${i} `.repeat(step / 3.6), { timestamp }));
@@ -146,6 +117,23 @@ async function play(options, { calls = 120, step = 2000, base = () => 4000, firs
   return played;
 }
 const largest = (played) => Math.max(...played.map(({ tokens }) => tokens));
+/** The number of requests that do not begin with all of the one before. */
+const rewritten = (played) =>
+  played.slice(1).filter(({ sent }, i) => !played[i].sent.every((message, at) => message === sent[at]))
+    .length;
+
+test("where no usage is reported, a batch at a limit makes room for several calls", async () => {
+  const count = rewritten(await play({ contextWindow: 8000 }, { calls: 100, step: 360, isSilent: true }));
+  assert.ok(count > 5 && count < 30, `${count} of 100 requests`);
+});
+
+test("a limit below prompt and tools frees what it can, and then waits for growth", async () => {
+  const limits = { contextWindow: 32_000, maxPromptTokens: 4000 };
+  const played = await play(limits, { calls: 100, step: 540, scale: 1, base: () => 6000 });
+  assert.ok(rewritten(played) < 50, `${rewritten(played)} of 100 requests`);
+  const mean = played.reduce((sum, { tokens }) => sum + tokens, 0) / 100;
+  assert.ok(mean < 9000, `${mean} tokens`);
+});
 
 for (const [contextWindow, limit] of [
   [100_000, { maxPromptTokens: 80_000 }],

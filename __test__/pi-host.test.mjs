@@ -226,10 +226,8 @@ test("every row of a long list can be reached, and an original opens at its top"
     seen.unshift(...rows);
     command = /More: \/strata (show \d+-\d+)/.exec(text)?.[1];
   }
-  assert.deepEqual(
-    seen,
-    Array.from({ length: 63 }, (_, at) => at + 1),
-  );
+  const every = Array.from({ length: 63 }, (_, at) => at + 1);
+  assert.deepEqual(seen, every);
   const reading = pi.command("show 1");
   const screen = await pi.reader();
   const [title, , first] = screen.lines();

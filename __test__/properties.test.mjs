@@ -33,7 +33,7 @@ const OPTIONS = [
   { schedule: "sticky", contextWindow: 500, reserveTokens: 0, economy: "thrifty", cache: { ttlSeconds: 1 } },
 ];
 
-test(`${CALLS} generated calls`, async (t) => {
+test(`${CALLS} generated calls keep the hook's contract`, async (t) => {
   const failures = [];
   const makeHook = (options) =>
     createTransformContext({

@@ -133,10 +133,9 @@ describe("the tool", () => {
       found.push(...text.matchAll(/line (\d+) of a/g));
       offset = next;
     }
-    assert.deepEqual(
-      found.map(([, number]) => Number(number)),
-      Array.from({ length: 180 }, (_, i) => i),
-    );
+    const numbers = found.map(([, number]) => Number(number));
+    assert.deepEqual(numbers, Array.from(numbers.keys()));
+    assert.equal(numbers.length, 180);
   });
 
   test("is not hung by any pattern, and takes each literally", { timeout: 60_000 }, async () => {

@@ -448,26 +448,20 @@ describe("one conversation", () => {
     assert.deepEqual(asked.messages.slice(0, -1), made);
   });
 
-  test("can be forgotten, even while it is being summarised, and begun from what was stored", async () => {
-    let answer;
-    const isAsked = new Promise((resolve) => {
-      answer = { resolve };
-    });
-    const summarize = () => {
-      answer.resolve();
-      return new Promise((resolve) => {
-        answer.give = resolve;
-      });
-    };
-    const { memory } = memoryOf({ contextWindow: 400, summarize, history: [{ q: "before?", a: "yes" }] });
-    assert.deepEqual(memory.history, [{ q: "before?", a: "yes" }]);
-    const rolling = memory.afterReply(rounds(10));
-    await isAsked;
+  test("begins with the pairs that were stored, and a reset forgets all of it", async () => {
+    let contextWindow = 400;
+    const history = [{ q: "before?", a: "yes" }];
+    const { memory } = memoryOf({ contextWindow: () => contextWindow, history });
+    assert.deepEqual(memory.history, history);
+    const messages = [...rounds(10), user("a"), { ...says("b"), usage: usageOf(9000, 5) }];
+    assert.equal((await memory.afterReply(messages)).rolledOver, true);
     memory.reset();
-    answer.give('[{"q":"late?","a":"late"}]');
-    await rolling;
+    contextWindow = 100_000;
     assert.deepEqual(memory.history, []);
-    assert.throws(() => memoryOf({ contextWindow: 400, history: [{ q: 1 }] }), /history/);
+    assert.ok(memory.needsContextSummarization(rounds(1)).ratio < 0.01, "nor is the prompt known");
+    const { messages: next } = await memory.beforePrompt(messages, "And now?");
+    assert.deepEqual(next.slice(0, -1), messages);
+    assert.throws(() => memoryOf({ contextWindow, history: [{ q: 1 }] }), /history/);
   });
 
   test("takes questions with images", async () => {
@@ -615,15 +609,12 @@ test("keywords are the words a session is about, in English and Chinese, after i
 });
 
 test("options that make no sense are refused by name", () => {
-  for (const [options, name] of [
+  for (const [options, message] of [
     [{}, /contextWindow/],
     [{ contextWindow: 0 }, /contextWindow/],
     [{ contextWindow: 1, preCheckRatio: 2 }, /preCheckRatio/],
     [{ contextWindow: 1, maxPairs: 0 }, /maxPairs is 0; it must be a whole number from 1 to 4294967295/],
   ]) {
-    assert.throws(
-      () => new RollingMemory(options),
-      (error) => error instanceof TypeError && name.test(error.message),
-    );
+    assert.throws(() => new RollingMemory(options), { name: "TypeError", message });
   }
 });

@@ -7,25 +7,14 @@ import fc from "fast-check";
 import { ContextManager, toOpenAIMessages } from "pi-strata/sessions";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
-import { calls, contents, result, says, user } from "./support/said.mjs";
+import { calls, contents, numbered, result, says, slowSummarizer, user } from "./support/said.mjs";
 import { open } from "./support/sqlite.mjs";
 
 const { countTokens } = strata;
 const LABEL = "[上下文总结]";
-const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 const addAll = (manager, id, messages) => {
   for (const message of messages) manager.addMessage(id, message);
 };
-
-/** A summariser that answers when it is told to. */
-function slowSummarizer() {
-  const slow = { asked: 0 };
-  slow.summarize = () => {
-    slow.asked += 1;
-    return new Promise((resolve) => (slow.answer = resolve));
-  };
-  return slow;
-}
 
 /** No result without its call before it, no call left without its results. */
 function assertPaired(messages) {
@@ -116,7 +105,7 @@ for (const [place, options] of [
       assert.deepEqual(contents(manager, "s"), ["Be long.", "hello", "a rule"]);
     });
 
-    test("addMessage returns nothing", () => {
+    test("addMessage returns nothing, gives a message an id and a time, and adds a known id once", () => {
       const { manager } = managerOf();
       assert.equal(manager.addMessage("s", user("hello")), undefined);
       const [{ id, timestamp, ...message }] = manager.getMessages("s");
@@ -204,17 +193,14 @@ for (const [place, options] of [
       assert.equal(metadata.goal, "ship");
     });
 
-    test("setSystemPrompt, deleteMessages and listSessions", () => {
+    test("setSystemPrompt replaces it, deleteMessages takes a call with its result, listSessions counts", () => {
       const { manager } = managerOf();
       addAll(manager, "s", [user("card 41z11"), calls("1", "ls"), result("1", "fine"), says("done")]);
       manager.setSystemPrompt("s", "You are A.");
       manager.setSystemPrompt("s", "You are B.");
       const [, card, call] = manager.getMessages("s");
-      assert.equal(
-        manager.deleteMessages("s", [card.id, call.id, "unknown"]).length,
-        3,
-        "a call goes with its result",
-      );
+      const gone = manager.deleteMessages("s", [card.id, call.id, "unknown"]);
+      assert.equal(gone.length, 3, "a call goes with its result");
       assert.deepEqual(contents(manager, "s"), ["You are B.", "done"]);
       assert.deepEqual(manager.deleteMessages("unknown", ["a"]), []);
       manager.addMessage("t", user("other"));
@@ -263,10 +249,7 @@ for (const [place, options] of [
       manager.addMessage("s", user("message 49"));
       const messages = contents(manager, "s");
       assert.deepEqual([messages.length, messages[0]], [22, "Be brief."]);
-      assert.deepEqual(
-        messages.slice(2),
-        numbered(20, 30).map(({ content }) => content),
-      );
+      assert.deepEqual(messages.slice(2), fieldsOf(numbered(20, 30), "content"));
       assert.deepEqual(events[0], { type: "compressed", sessionId: "s", before: 51, after: 22, by: "rules" });
     });
 
@@ -416,11 +399,8 @@ for (const [place, options] of [
       const summaries = contents(manager, "s").filter((content) => content.includes(LABEL));
       assert.equal(summaries.length, 1, "summaries merge flat");
       const [, counted] = / (\d+) messages compressed/.exec(summaries[0]);
-      assert.equal(
-        Number(counted) + manager.getMessages("s").length - 1,
-        69,
-        "every message is counted once",
-      );
+      const all = Number(counted) + manager.getMessages("s").length - 1;
+      assert.equal(all, 69, "every message is counted once");
       assert.match(
         summaries[0],
         /\nFirst user messages:\n1\. Fix src\/lib\.rs:12\n2\. message 0\n3\. message 1\n/,
@@ -491,11 +471,8 @@ for (const [place, options] of [
       ]);
       addAll(manager, "s", numbered(30));
       assert.match(contents(manager, "s")[0], /card 41z11.*41z11\.txt.*error 41z11/s);
-      assert.equal(
-        manager.deleteMessages("s", ["card", "failed"]).length,
-        3,
-        "the result goes with its call",
-      );
+      const gone = manager.deleteMessages("s", ["card", "failed"]);
+      assert.equal(gone.length, 3, "the result goes with its call");
       assert.ok(!JSON.stringify(manager.getMessages("s")).includes("41z11"));
       assert.match(contents(manager, "s")[0], /1\. ship it\n2\. message 0/);
       addAll(manager, "s", numbered(30));

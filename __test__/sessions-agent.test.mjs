@@ -15,6 +15,9 @@ const { validate } = strata;
 const LABEL = "[上下文总结]";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+const agentOf = ({ streamFn }) =>
+  new Agent({ initialState: { model: scriptedModel, tools: createTools(ROOT) }, streamFn });
+
 test("attach: an agent's messages come into the session by themselves, and back", async () => {
   const model = createScriptedModel([
     {
@@ -25,10 +28,7 @@ test("attach: an agent's messages come into the session by themselves, and back"
     { calls: [{ name: "read", arguments: { path: "none" } }] },
     { text: "It is a crate." },
   ]);
-  const agent = new Agent({
-    initialState: { model: scriptedModel, tools: createTools(ROOT) },
-    streamFn: model.streamFn,
-  });
+  const agent = agentOf(model);
   const manager = new ContextManager();
   const detach = manager.attach(agent, "s");
   await agent.prompt("What is this?");
@@ -153,10 +153,7 @@ test("a session that is compressed while an agent works stays whole, and the age
     calls: n % 3 === 0 ? [read("Cargo.toml"), read("package.json")] : [read("Cargo.toml")],
   }));
   const model = createScriptedModel([...steps, { text: "Done." }, { text: "Going on." }]);
-  const agent = new Agent({
-    initialState: { model: scriptedModel, tools: createTools(ROOT) },
-    streamFn: model.streamFn,
-  });
+  const agent = agentOf(model);
   const events = [];
   const manager = new ContextManager({ onEvent: (event) => events.push(event) });
   await manager.getOrCreateContext("s", "You work.");

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ContextManager } from "pi-strata/sessions";
 import { fieldsOf } from "./support/fields.mjs";
-import { calls, contents, result, user } from "./support/said.mjs";
+import { calls, contents, numbered, result, slowSummarizer, user } from "./support/said.mjs";
 import { KIND, open } from "./support/sqlite.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
@@ -17,7 +17,6 @@ const WRITER = fileURLToPath(new URL("support/session-writer.mjs", import.meta.u
 const folder = temporaryFolder("sessions");
 let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
-const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => user(`message ${from + n}`));
 
 /** A manager over a new handle of a file, and the events it told. */
 function managerOf(file, { timeoutMs, ...options } = {}) {
@@ -78,17 +77,17 @@ describe(`a handle of ${KIND}`, () => {
   });
 
   test("keeps what is added after the host rolls back, whatever summary comes late", async () => {
-    let answer;
-    const summarize = () => new Promise((resolve) => (answer = resolve));
+    const slow = slowSummarizer();
+    const { summarize } = slow;
     const { database, manager, events } = managerOf(newFile(), { summarize, maxCompressedMessages: 2 });
     for (const message of numbered(2)) manager.addMessage("s", message);
     database.exec("BEGIN");
     for (const message of numbered(5, 100)) manager.addMessage("s", message);
     const compressing = manager.compressContext("s");
-    while (answer === undefined) await pause(1);
+    while (slow.answer === undefined) await pause(1);
     database.exec("ROLLBACK");
     for (const message of numbered(7, 2)) manager.addMessage("s", message);
-    answer("of what never was");
+    slow.answer("of what never was");
     assert.equal((await compressing).by, "none");
     assert.deepEqual(contents(manager, "s"), fieldsOf(numbered(9), "content"));
     assert.deepEqual(events, []);
@@ -111,10 +110,8 @@ describe(`a handle of ${KIND}`, () => {
     const acknowledged = output.slice(0, output.lastIndexOf("\n")).split("\n").length;
     const stored = contents(managerOf(file).manager, "s");
     assert.ok(acknowledged > 100 && stored.length >= acknowledged, `${stored.length} of ${acknowledged}`);
-    assert.deepEqual(
-      stored,
-      stored.map((_, n) => `${child.pid} ${n}`),
-    );
+    const inOrder = stored.map((_, n) => `${child.pid} ${n}`);
+    assert.deepEqual(stored, inOrder);
   });
 
   for (const maxMessages of [1_000_000, 50]) {
@@ -243,19 +240,15 @@ describe(`a handle of ${KIND}`, () => {
   });
 
   test("that is closed during a background summary is one event", async () => {
-    let answer;
-    const summarize = () => new Promise((resolve) => (answer = resolve));
+    const slow = slowSummarizer();
     const file = newFile();
-    const { manager, database, events } = managerOf(file, {
-      summarize,
-      maxMessages: 10,
-      maxCompressedMessages: 2,
-    });
+    const options = { summarize: slow.summarize, maxMessages: 10, maxCompressedMessages: 2 };
+    const { manager, database, events } = managerOf(file, options);
     for (const message of numbered(14)) manager.addMessage("s", message);
     assert.equal(manager.getMessages("s").length, 14, "nothing is lost until the summary is there");
-    while (answer === undefined) await pause(1);
+    while (slow.answer === undefined) await pause(1);
     database.close();
-    answer("too late");
+    slow.answer("too late");
     await pause(50);
     assert.deepEqual(fieldsOf(events, "type", "code"), [["compressFailed", "ERR_DATABASE_CLOSED"]]);
     assert.throws(() => manager.addMessage("s", user("a")), { code: "ERR_DATABASE_CLOSED" });
@@ -340,13 +333,8 @@ test("anything but an open handle of these packages is refused with a code", asy
   const wrapped = { prepare: async () => ({ all: async () => [] }), exec: async () => {} };
   const callbacks = { prepare: () => ({ all: () => callbacks }), exec: () => callbacks };
   for (const database of [undefined, null, "sessions.db", 7, {}, [], () => {}, wrapped, callbacks]) {
-    assert.throws(
-      () => new ContextManager({ database }),
-      (error) =>
-        error instanceof TypeError &&
-        error.code === "ERR_DATABASE_HANDLE" &&
-        /better-sqlite3/.test(error.message),
-    );
+    const refused = { name: "TypeError", code: "ERR_DATABASE_HANDLE", message: /better-sqlite3/ };
+    assert.throws(() => new ContextManager({ database }), refused);
   }
   const closed = open(newFile());
   closed.close();

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import pg from "pg";
 import sessions from "pi-strata/sessions";
 import { breakingProxy } from "./support/breaking-proxy.mjs";
+import { fieldsOf } from "./support/fields.mjs";
 import { PASSWORD, PostgresServer } from "./support/postgres.mjs";
 
 const { createSharedContextManager } = sessions;
@@ -114,10 +115,8 @@ describe("a shared manager", {
         const texts = await contents(reader, id);
         assert.deepEqual(texts, ["You are \0 and \ud800.", `said \0 \udc00 in ${id.length}`]);
       }
-      assert.deepEqual(
-        new Set((await reader.listSessions()).map(({ sessionId }) => sessionId)),
-        new Set(ids),
-      );
+      const listed = fieldsOf(await reader.listSessions(), "sessionId");
+      assert.deepEqual(new Set(listed), new Set(ids));
     });
   });
 
@@ -177,7 +176,7 @@ describe("a shared manager", {
       await assert.rejects(manager.addMessage("s", user("locked out")), { code: "ERR_DATABASE_TIMEOUT" });
       await lock.query("COMMIT");
       await server.query(
-        `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END';
+        `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END';
          CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON strata_messages DEFERRABLE INITIALLY DEFERRED
          FOR EACH ROW EXECUTE FUNCTION slow()`,
         url,

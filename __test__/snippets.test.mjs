@@ -69,11 +69,7 @@ const ask = async (text) => "asked " + text;
  */
 const README = [
   { in: "pi", before: SCRIPTED, after: ASKED, prints: "done" },
-  {
-    before: `import { ToolLoopAgent } from "ai";${MOCK}`,
-    after: GENERATED,
-    prints: "done",
-  },
+  { before: `import { ToolLoopAgent } from "ai";${MOCK}`, after: GENERATED, prints: "done" },
 ];
 const SNIPPETS = {
   "README.md": README,

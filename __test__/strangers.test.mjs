@@ -247,10 +247,7 @@ describe("a list of another shape", () => {
         const events = [];
         const options = { schedule, contextWindow: 20_000, onEvent: (event) => events.push(event) };
         assert.equal(await createTransformContext(options)(list), list);
-        assert.deepEqual(
-          events.map((event) => [event.type, event.mark]),
-          [["unknownShape", mark]],
-        );
+        assert.deepEqual(fieldsOf(events, "type", "mark"), [["unknownShape", mark]]);
       }
       assert.deepEqual(validate(list), []);
       assert.equal(repair(list), list);

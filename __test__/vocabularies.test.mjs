@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { countTokens, createTransformContext, explain, isWithinTokenLimit } from "../index.js";
 import { getEncoding, loadEncoding } from "../lib/tokens/index.js";
+import { fieldsOf } from "./support/fields.mjs";
 import { characterOf, installOracles, oracleOf, VOCABULARIES } from "./support/vocabularies/index.mjs";
 import { strings } from "./support/vocabularies/strings.mjs";
 
@@ -90,10 +91,7 @@ describe("a loaded encoding", () => {
       const events = [];
       const transform = createTransformContext({ encoding: option, onEvent: (event) => events.push(event) });
       assert.equal(await transform(messages), messages);
-      assert.deepEqual(
-        events.filter(({ type }) => type === "failed"),
-        [],
-      );
+      assert.ok(!fieldsOf(events, "type").includes("failed"));
     }
     assert.throws(() => createTransformContext({ encoding: { name: "nobody's" } }), /option encoding is/);
   });

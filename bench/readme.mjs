@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { PAGES, withFigures } from "../__test__/support/figures.mjs";
+import { PAGES, withFigures } from "../release/pages.mjs";
 
 /** A page with what the command that it names prints about the schedule. */
 function withOutputs(page) {

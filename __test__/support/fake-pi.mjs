@@ -16,7 +16,6 @@ export const MODELS = {
     contextWindow: 1_000_000,
     cost: { ...prices(0.1, 0.5, 0.01, 0.125), tiers: [above(100_000, 0.5, 2.5, 0.05, 0.625)] },
     promptCache: { short: 300, long: 3600 },
-    inputLimits: { maxRequestBytes: 33_554_432, images: { maxPerRequest: 600 } },
   },
   gpt: {
     id: "gpt-6.1-sol",
@@ -80,7 +79,6 @@ export class FakePi {
   entries = [];
   statuses = [];
   notices = [];
-  tools = [];
   /** One of each request: `{ prompt, cost, isWarm, at }`. */
   calls = [];
   warmings = 0;
@@ -110,7 +108,7 @@ export class FakePi {
       registerCommand: (_name, command) => {
         this.#command = command;
       },
-      registerTool: (tool) => void this.tools.push(tool),
+      registerTool() {},
       appendEntry: (customType, data) => this.#append({ type: "custom", customType, data }),
     });
   }

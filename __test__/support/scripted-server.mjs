@@ -3,6 +3,7 @@
 
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
 import { APIS } from "./apis.mjs";
 import { judge } from "./wire/judge.mjs";
 import { ChatMemory, MessagesMemory } from "./wire/memory.mjs";
@@ -33,9 +34,7 @@ export async function scriptedServer(kind, options) {
   const api = PROTOCOLS[kind];
   const memory = kind === "openai" ? new ChatMemory() : new MessagesMemory();
   const server = createServer(async (request, response) => {
-    let text = "";
-    for await (const chunk of request) text += chunk;
-    const body = JSON.parse(text);
+    const body = await json(request);
     const tokens = tokensOf(body);
     requests.push({ body, tokens });
     const found = [...judge(api.name, body), ...memory.problems(body)];

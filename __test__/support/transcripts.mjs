@@ -1,13 +1,9 @@
 // Generated conversations by the hundred thousand: what real sessions hold, and with noise what breaks them. One seed
 // names one conversation.
 
-const APIS = [
-  "anthropic-messages",
-  "openai-completions",
-  "openai-responses",
-  "google-generative-ai",
-  "unknown-api",
-];
+const APIS = "anthropic-messages openai-completions openai-responses google-generative-ai unknown-api".split(
+  " ",
+);
 const LINES = [
   'fn main() { println!("{}", 1); }',
   "error: 未找到文件 src/lib.rs",

@@ -54,10 +54,7 @@ const recall = createRecallTool(() => []);
 export const tools: [Tool73, Tool74, Tool87] = [recall, recall, recall];
 
 export async function keepsTheMessageType(messages: Message74[]): Promise<Message74[]> {
-  const guarded = guardContext(messages, {
-    contextWindow: 200_000,
-    onEvent: (e) => console.warn(e.message),
-  });
+  const guarded = guardContext(messages, { contextWindow: 200_000, onEvent: (e) => console.warn(e.message) });
   return guarded.messages;
 }
 

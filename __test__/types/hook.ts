@@ -36,11 +36,7 @@ export const options: TransformContextOptions[] = [
     summaryHeadLines: 3,
     summaryTailLines: 2,
   },
-  {
-    minSummaryChars: 500,
-    marker: "en",
-    excludeTools: ["recall"],
-  },
+  { minSummaryChars: 500, marker: "en", excludeTools: ["recall"] },
   { marker: (omittedLines, originalChars) => `${omittedLines.toFixed()} of ${originalChars.toFixed()}` },
   {
     thinkingScope: "closedTurns",

@@ -1,7 +1,7 @@
 // Text by the token: made of words that are one token each, different for each seed, so that a test can say how large a
 // message is. And the messages that hold it.
 
-import { call, image, result } from "../messages.mjs";
+import { bash, branchSummary, call, image, result } from "../messages.mjs";
 import { dice } from "../transcripts.mjs";
 
 const WORDS =
@@ -92,21 +92,12 @@ export class Scribe {
   }
 
   branchSummary(tokens) {
-    const summary = textOf(tokens, this.#seed());
-    return { role: "branchSummary", summary, fromId: "b", timestamp: this.#tick() };
+    return { ...branchSummary, summary: textOf(tokens, this.#seed()), timestamp: this.#tick() };
   }
 
   bash(tokens, excludeFromContext) {
     const output = textOf(tokens, this.#seed());
-    return {
-      role: "bashExecution",
-      command: "make test",
-      output,
-      exitCode: 0,
-      cancelled: false,
-      excludeFromContext,
-      timestamp: this.#tick(),
-    };
+    return { ...bash, command: "make test", output, excludeFromContext, timestamp: this.#tick() };
   }
 
   #assistant(content, more) {

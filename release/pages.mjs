@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 
-const RESULTS = new URL("../../bench/results/", import.meta.url);
+const RESULTS = new URL("../bench/results/", import.meta.url);
 /** Pages with figures, from the root. */
 export const PAGES = ["README.md", "README.zh-CN.md", "docs/how-it-works.md", "docs/tokens.md"];
 
