@@ -57,20 +57,17 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
   };
 }
 
-/**
- * Cuts a text to the lines in `ranges`, `[first, end]` in order. `markersFor(gaps, chars)` returns one marker line per gap: `gaps` are
- * their numbers of lines, `chars` is the length of the text.
- */
-function keptLines(text, ranges, markersFor) {
+/** Cuts a text to the lines in `ranges`, `[first, end]` in order, with a marker line for each gap. */
+function keptLines(text, ranges, writer) {
   const lines = text.split("\n");
   // The rest after the last line break is a line only if it is not empty.
   if (text.endsWith("\n")) lines.pop();
   const all = [...ranges, [lines.length, lines.length]];
   const gaps = all.map(([start], i) => start - (i === 0 ? 0 : all[i - 1][1]));
-  const isGap = (count) => count > 0;
-  const markers = markersFor(gaps.filter(isGap), text.length).values();
+  const omitted = gaps.filter((count) => count > 0);
+  const markers = gapMarkers(omitted, text.length, writer);
   const kept = all.flatMap(([from, to], i) => [
-    ...(isGap(gaps[i]) ? [markers.next().value] : []),
+    ...(gaps[i] > 0 ? [markers.shift()] : []),
     ...lines.slice(from, to),
   ]);
   return kept.join("\n");
@@ -101,4 +98,4 @@ function filled(parts, ...values) {
   return parts.map((part, i) => part + (values[i] ?? "")).join("");
 }
 
-module.exports = { checkedMarker, cutMarker, gapMarkers, isChinese, keptLines, languageOf, markerLine };
+module.exports = { checkedMarker, cutMarker, isChinese, keptLines, languageOf, markerLine };
