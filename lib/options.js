@@ -5,6 +5,7 @@
 const MAX_COUNT = 0xffff_ffff;
 
 const isText = (value) => typeof value === "string";
+/** `accepts(value)` checks an option; `allowed` says in an error what it accepts. */
 const rule = (allowed, accepts) => ({ allowed, accepts });
 const whole = (least) => (value) => Number.isInteger(value) && value >= least && value <= MAX_COUNT;
 
@@ -100,12 +101,6 @@ function checkMessages(method, messages, name = "messages") {
   throw Object.assign(new TypeError(message), { code: "ERR_INVALID_INPUT" });
 }
 
-/** Throws for anything but an array. The hook accepts any content. */
-function checkList(messages) {
-  if (Array.isArray(messages)) return;
-  throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
-}
-
 module.exports = {
   anything,
   count,
@@ -119,12 +114,12 @@ module.exports = {
   oneOf,
   orFunction,
   checkOptions,
-  checkList,
   checkMessages,
   nearest,
   positive,
   ratio,
   record,
+  rule,
   show,
   showUpTo,
 };

@@ -5,12 +5,9 @@
 const contract = require("../contract.js");
 const rules = require("../options.js");
 
-const { checkOptions, oneOf, orFunction, positive, record, show } = rules;
+const { checkOptions, oneOf, orFunction, positive, record, rule, show } = rules;
 
-const autoOrRecord = {
-  allowed: '"auto", or an object',
-  accepts: (value) => value === "auto" || record.accepts(value),
-};
+const autoOrRecord = rule('"auto", or an object', (value) => value === "auto" || record.accepts(value));
 
 /** The names are loaded on first use: importing the package must stay cheap. */
 const encodingName = {
@@ -41,8 +38,8 @@ const RULES = { ...rules, keep, encoding: encodingName, cache: autoOrRecord, eco
 /** Options with their defaults and rules, as `checkOptions` takes them. */
 function optionTable(options) {
   const ruleOf = ({ is, orFunction: isOrFunction = false }) => {
-    const rule = Array.isArray(is) ? oneOf(...is) : RULES[is];
-    return isOrFunction ? orFunction(rule) : rule;
+    const own = Array.isArray(is) ? oneOf(...is) : RULES[is];
+    return isOrFunction ? orFunction(own) : own;
   };
   return Object.fromEntries(
     Object.entries(options).map(([name, option]) => [name, [option.default, ruleOf(option)]]),
