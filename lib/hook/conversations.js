@@ -24,8 +24,6 @@ class Conversations {
   /** The latest first. */
   #recent = [];
   #heldBy = new WeakMap();
-  /** All but the forgotten ones: a message may still hold one of these. */
-  #known = new WeakSet();
   #held = [];
 
   /**
@@ -74,8 +72,7 @@ class Conversations {
 
   /** Makes the conversation of a call with `list` the latest, given the result of `find`. */
   keep(conversation, list, { cuts = 0, isAside = false, isFork = false, shared }) {
-    Object.assign(conversation, { cuts, isAside });
-    this.#known.add(conversation);
+    Object.assign(conversation, { cuts, isAside, isForgotten: false });
     // Side questions are frequent: only `#held` holds their conversations, for a while.
     for (const holder of isAside ? [] : holdersIn(list, isFork))
       this.#heldBy.set(
@@ -101,7 +98,8 @@ class Conversations {
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
-    this.#known.delete(conversation);
+    // A message of an earlier call may still hold it.
+    conversation.isForgotten = true;
     for (const holder of holdersIn(conversation.target))
       this.#heldBy.set(holder, this.#heldWithout(conversation, holder));
   }
@@ -120,7 +118,7 @@ class Conversations {
   /** The conversations that the newest messages of `list` keep alive. */
   #heldIn(list) {
     const held = list.slice(-NEW_MESSAGES).flatMap((message) => this.#heldBy.get(message) ?? []);
-    return held.filter((conversation) => this.#known.has(conversation));
+    return held.filter(({ isForgotten }) => !isForgotten);
   }
 }
 
