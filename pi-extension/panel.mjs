@@ -2,8 +2,9 @@
 
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
+import { usualReserve } from "../lib/hook/options.js";
 import { ledger } from "../lib/tools/ledger.js";
-import { MARGIN, usualReserve } from "./model.mjs";
+import { MARGIN } from "./model.mjs";
 import { table } from "./screen.mjs";
 import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 

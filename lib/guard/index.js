@@ -1,11 +1,12 @@
 // `pi-strata/guard`: a cap on tool results and a budget, without the hook. Works on messages of any shape in lib/shapes.
 "use strict";
 
-const { cutMarker: CUT_MARKER, guardOptions, hookOptions } = require("../contract.js");
+const { cutMarker: CUT_MARKER, guardOptions } = require("../contract.js");
 const { Reporter } = require("../hook/events.js");
-const { getContextWindow, optionTable, windowNow } = require("../hook/options.js");
+const { getContextWindow, optionTable, usualReserve, windowNow } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
+const { areSame } = require("../hook/values.js");
 const rules = require("../options.js");
 const { SOURCE } = require("../shapes/parts.js");
 const { Shapes } = require("../shapes/index.js");
@@ -22,8 +23,6 @@ const TRUNCATE_TAIL_CHARS = guardOptions.truncateTailChars.default;
 const CHARS_PER_TOKEN = 3;
 /** Longest note between the two ends: its words, and the digits of V8's longest string. */
 const NOTE_CHARS = CUT_MARKER.join("536870888").length;
-/** Largest default reserve, as a share of the window. */
-const MOST_RESERVE = 1 / 4;
 
 /** Roles that begin a round. The messages before them can go alone. */
 const ROUND_OPENERS = new Set(["user", "branchSummary", "compactionSummary"]);
@@ -130,8 +129,7 @@ class Guard {
   fitted({ messages, list, capped }, sizes) {
     const { dropped, droppedTokens } = this.#choose(capped, sizes);
     const kept = capped.filter((_, i) => !dropped.has(i));
-    const isSame = kept.length === list.length && kept.every((message, i) => message === list[i]);
-    const written = isSame ? messages : this.#shapes.write(kept, messages);
+    const written = areSame(kept, list) ? messages : this.#shapes.write(kept, messages);
     const isCut = (message, i) => !dropped.has(i) && message !== capped[i];
     const truncated = list.flatMap((message, i) => (isCut(message, i) ? [cutOf(message, capped[i])] : []));
     const outcome = {
@@ -170,8 +168,7 @@ class Guard {
 
   #budget() {
     const window = windowNow(this.#window, this.reporter.failureOf("contextWindow"));
-    const reserve = Math.min(hookOptions.reserveTokens.default, window * MOST_RESERVE);
-    return window - (this.#options.reserveTokens ?? reserve);
+    return window - (this.#options.reserveTokens ?? usualReserve(window));
   }
 
   #report({ truncated, dropped, droppedTokens }) {

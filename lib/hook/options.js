@@ -50,6 +50,8 @@ const HOOK_OPTIONS = optionTable(contract.hookOptions);
 /** Prices relative to input, Anthropic's; omitted seconds are learned. */
 const CACHE_OPTIONS = optionTable(contract.cacheOptions);
 const CONTEXT_WINDOW = contract.hookOptions.contextWindow.default;
+/** Largest default reserve, as a share of the window. */
+const MOST_RESERVE = 1 / 4;
 
 /** The host's cache settings now, with defaults; undefined if they are learned. */
 function cacheNow(option) {
@@ -65,6 +67,11 @@ function cacheNow(option) {
 /** The host's window now; the default if its function names none (an Agent without a model says 0). */
 function windowNow(option, failed) {
   return asked(option, positive, failed) ?? CONTEXT_WINDOW;
+}
+
+/** Tokens that are kept free in a window by default. */
+function usualReserve(contextWindow) {
+  return Math.min(contract.hookOptions.reserveTokens.default, MOST_RESERVE * contextWindow);
 }
 
 /** Checks a hook's options. `own` is the table of those that `owner` has beside them. */
@@ -157,5 +164,6 @@ module.exports = {
   cacheNow,
   checkHookOptions,
   nativeOptions,
+  usualReserve,
   windowNow,
 };

@@ -2,6 +2,7 @@
 "use strict";
 
 const { Reporter } = require("../hook/events.js");
+const { areSame } = require("../hook/values.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, rule, show } = require("../options.js");
 const { isMedia } = require("../shapes/openai_messages.js");
 const { answeredId, callsIn, clip, isResult } = require("../shapes/text.js");
@@ -35,8 +36,7 @@ class SimpleCompressor {
     let start = Math.max(0, messages.length - this.maxMessages);
     while (start > 0 && isResult(messages[start])) start -= 1;
     const kept = withWholeCalls(messages.slice(start)).map((message) => this.#shortened(message));
-    const isSame = kept.length === messages.length && kept.every((message, i) => message === messages[i]);
-    return isSame ? messages : kept;
+    return areSame(kept, messages) ? messages : kept;
   }
 
   #shortened(message) {

@@ -1,6 +1,7 @@
 // Converts messages of other stacks to pi's and back, each by its shape, and edits lists of them by a hook.
 "use strict";
 
+const { areSame } = require("../hook/values.js");
 const { SOURCE } = require("./parts.js");
 const aiSdk = require("./ai-sdk.js");
 const { anthropic, openai, pi, responses, seed } = require("./shapes.js");
@@ -73,8 +74,7 @@ class Shapes {
       Array.isArray(value) ? [value, value.length] : value,
     );
     const known = this.#read.get(message);
-    const isSame =
-      known?.values.length === values.length && known.values.every((value, i) => value === values[i]);
+    const isSame = known !== undefined && areSame(known.values, values);
     const standIns = isSame ? known.standIns : shape.read(message, calls);
     if (!isSame) this.#read.set(message, { values, standIns });
     for (const standIn of standIns) {
@@ -113,10 +113,8 @@ class Shapes {
   #written(source, standIns) {
     const known = this.#read.get(source);
     if (known === undefined) return source;
-    const areSame = (others) =>
-      others.length === standIns.length && others.every((one, i) => one === standIns[i]);
-    if (areSame(known.standIns)) return source;
-    if (!areSame(known.edited?.standIns ?? [])) {
+    if (areSame(known.standIns, standIns)) return source;
+    if (!areSame(known.edited?.standIns ?? [], standIns)) {
       const message = this.#shapeOf(source).write(source, standIns, (one) => known.standIns.includes(one));
       known.edited = { standIns, message };
     }
@@ -132,8 +130,7 @@ class Shapes {
     const list = this.read(whole);
     const made = await transform(list);
     const written = made === list ? whole : this.write(made, whole);
-    const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
-    if (isSame) return messages;
+    if (areSame(written, messages)) return messages;
     if (written.length > 0) this.#keep(written, whole.slice(), messages);
     return written;
   }
