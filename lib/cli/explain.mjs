@@ -2,7 +2,7 @@
 // from 1, in the order of the recording.
 
 import { explanationOf } from "../tools/explain.js";
-import { change, shared, some, whole } from "./numbers.mjs";
+import { apportioned, change, some, whole } from "./numbers.mjs";
 import { price, wholeNumber } from "./options.mjs";
 import { runOf, settingOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
@@ -25,7 +25,7 @@ export const explain = {
     const setting = settingOf(recording, hook, price);
     const { outcome } = await runOf(recording, { ...setting, calls: calls.slice(0, call) });
     const told = explanationOf(outcome);
-    const saved = shared(
+    const saved = apportioned(
       told.tokensBefore - told.tokensAfter,
       told.edits.map(({ tokensSaved }) => tokensSaved),
     );
