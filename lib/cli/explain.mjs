@@ -25,10 +25,8 @@ export const explain = {
     const setting = settingOf(recording, hook, price);
     const { outcome } = await runOf(recording, { ...setting, calls: calls.slice(0, call) });
     const told = explanationOf(outcome);
-    const saved = apportioned(
-      told.tokensBefore - told.tokensAfter,
-      told.edits.map(({ tokensSaved }) => tokensSaved),
-    );
+    const weights = told.edits.map(({ tokensSaved }) => tokensSaved);
+    const saved = apportioned(told.tokensBefore - told.tokensAfter, weights);
     const numberOf = (index) => numbers[index] + 1;
     const kept = told.kept.map(({ index, why }) => ({ message: numberOf(index), why }));
     const edits = told.edits.map(({ index, after, ...edit }, i) => {

@@ -14,10 +14,8 @@ const bare = {
   forms: {},
   recordingOf(entries) {
     const messages = new Shapes().read(entries.flatMap(({ message }) => message ?? []));
-    return new Recording(
-      "messages",
-      messages.map((message) => ({ message })),
-    );
+    const steps = messages.map((message) => ({ message }));
+    return new Recording("messages", steps);
   },
 };
 

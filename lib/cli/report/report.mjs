@@ -85,10 +85,8 @@ async function checkFile(path) {
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
 export async function writeReport(path, text) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const written = writeFile(beside, text).then(() => rename(beside, path));
-  await onFile(
-    "write",
-    path,
-    written.finally(() => rm(beside, { force: true })),
-  );
+  const written = writeFile(beside, text)
+    .then(() => rename(beside, path))
+    .finally(() => rm(beside, { force: true }));
+  await onFile("write", path, written);
 }
