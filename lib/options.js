@@ -1,6 +1,8 @@
 // Checks options and arguments by rules. A TypeError names the option, the value and what is allowed.
 "use strict";
 
+const { isObject } = require("./helpers.js");
+
 /** Largest whole-number option: the core stores them as unsigned 32-bit integers. */
 const MAX_COUNT = 0xffff_ffff;
 
@@ -22,10 +24,7 @@ const times = rule(
   "an array of finite numbers, ms since 1970",
   (value) => Array.isArray(value) && value.every(Number.isFinite),
 );
-const record = rule(
-  "an object",
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-);
+const record = rule("an object", (value) => isObject(value) && !Array.isArray(value));
 /** A value that its reader checks. */
 const anything = rule("any value", () => true);
 const oneOf = (...words) =>
@@ -94,7 +93,6 @@ function distance(from, to) {
 
 /** Throws a TypeError that names the argument, unless it is an array of objects. */
 function checkMessages(method, messages, name = "messages") {
-  const isObject = (message) => typeof message === "object" && message !== null;
   if (Array.isArray(messages) && messages.every(isObject)) return;
   const shown = Array.isArray(messages) ? "an array with something else in it" : show(messages);
   const message = `${method}: ${name} is ${shown}; it must be an array of messages`;

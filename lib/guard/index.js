@@ -2,11 +2,11 @@
 "use strict";
 
 const { cutMarker: CUT_MARKER, guardOptions } = require("../contract.js");
+const { areSame } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
 const { getContextWindow, optionTable, usualReserve, windowNow } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
-const { areSame } = require("../hook/values.js");
 const rules = require("../options.js");
 const { SOURCE } = require("../shapes/parts.js");
 const { Shapes } = require("../shapes/index.js");

@@ -2,6 +2,7 @@
 // builds the request and reports events. On any failure it resolves with the array it was given.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
@@ -142,11 +143,8 @@ class Hook {
       const { provider, model } = list.findLast(isAnswer);
       reporter.emit({ type: "contextWindowLearned", contextWindow: plan.learnedWindow, provider, model });
     }
-    try {
-      this.#reportMiss(outcome);
-    } catch {
-      // A usage that cannot be read must not cost the call.
-    }
+    // A usage that cannot be read must not cost the call.
+    attempt(() => this.#reportMiss(outcome));
     reporter.plan(list, plan);
     if (plan.isOver) {
       reporter.emit({ type: "contextOverflow", tokens: tokensAfter, contextWindow, floorTokens });

@@ -1,6 +1,7 @@
 // The marker lines for omitted content: their language, the host's own function, and a marker for each gap of a cut text.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { markers: MARKERS } = require("../contract.js");
 const { answerOf } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
@@ -26,14 +27,12 @@ function isChinese(text) {
   return 10 * letters.replace(/\P{Script=Han}+/gu, "").length > letters.length;
 }
 
+/** Empty if a getter of the host throws: reading the messages will report it. */
 function openingText(messages) {
-  try {
+  return attempt(() => {
     const { content, summary } = messages.find((message) => OPENINGS.has(message?.role)) ?? {};
     return (typeof summary === "string" ? summary : joinedText(content)).slice(0, LOOKED_AT_CHARS);
-  } catch {
-    // A getter of the host threw: reading the messages will report it.
-    return "";
-  }
+  }, "");
 }
 
 const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);

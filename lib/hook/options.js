@@ -2,6 +2,7 @@
 // allowed.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const contract = require("../contract.js");
 const rules = require("../options.js");
 
@@ -57,11 +58,7 @@ const MOST_RESERVE = 1 / 4;
 function cacheNow(option) {
   const cache = asked(option, record);
   if (cache === undefined || cache === "auto") return undefined;
-  try {
-    return checkOptions("cache", cache, CACHE_OPTIONS);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => checkOptions("cache", cache, CACHE_OPTIONS));
 }
 
 /** The host's window now; the default if its function names none (an Agent without a model says 0). */

@@ -89,9 +89,6 @@ function isSameMessage(known, message) {
   return isAnswer(known) ? isSameRecord(known, message, 0, "usage") : isSame(known, message, 0);
 }
 
-/** True if two lists hold the same objects. */
-const areSame = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
-
 /**
  * The beginning that two lists share after their opening system messages, which agents share and hosts renew. `own` counts
  * the same objects, `count` also copies, and `knownEnd` is the end of the latter in the known list. `kept` counts from the
@@ -146,13 +143,4 @@ function openingSystems(list) {
   return first < 0 ? list.length : first;
 }
 
-module.exports = {
-  areSame,
-  isAnswer,
-  isSameMessage,
-  isStale,
-  ownBeginning,
-  positionsIn,
-  sharedBeginning,
-  valuesOf,
-};
+module.exports = { isAnswer, isSameMessage, isStale, ownBeginning, positionsIn, sharedBeginning, valuesOf };

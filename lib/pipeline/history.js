@@ -2,6 +2,7 @@
 // or alters that table. It creates a missing table of events.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
 const { anything, checkOptions, count, handler, show } = require("../options.js");
 const { checkedFields } = require("../sessions/message.js");
@@ -245,12 +246,8 @@ const isReadable = ({ role, text }) => typeof role === "string" && ["string", "n
 
 /** Returns the fields in `extra`, none for an empty one; undefined if it is unreadable. */
 function extraOf({ extra }) {
-  try {
-    const fields = JSON.parse(extra || "{}");
-    return typeof fields === "object" && !Array.isArray(fields) ? fields : undefined;
-  } catch {
-    return undefined;
-  }
+  const fields = attempt(() => JSON.parse(extra || "{}"));
+  return typeof fields === "object" && !Array.isArray(fields) ? fields : undefined;
 }
 
 module.exports = { PostgresProvider, SqliteProvider };

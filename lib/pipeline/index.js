@@ -1,8 +1,8 @@
 // `pi-strata/pipeline`: a provider, a compressor and an assembler, one after the other; each can be the host's own.
 "use strict";
 
+const { areSame } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { areSame } = require("../hook/values.js");
 const { atLeastOne, checkMessages, checkOptions, count, handler, rule, show } = require("../options.js");
 const { isMedia } = require("../shapes/openai_messages.js");
 const { answeredId, callsIn, clip, isResult } = require("../shapes/text.js");

@@ -1,13 +1,11 @@
 // Converts messages of other stacks to pi's and back, each by its shape, and edits lists of them by a hook.
 "use strict";
 
-const { areSame } = require("../hook/values.js");
+const { areSame, isObject } = require("../helpers.js");
 const { SOURCE } = require("./parts.js");
 const aiSdk = require("./ai-sdk.js");
 const { anthropic, openai, pi, responses, seed } = require("./shapes.js");
 const { callsIn, isResult } = require("./text.js");
-
-const isObject = (value) => typeof value === "object" && value !== null;
 
 /** Known shapes that cannot be read, with the mark of each. */
 const UNREAD = [
@@ -67,7 +65,7 @@ class Shapes {
 
   /** Returns the stand-ins of a message; undefined for pi's own. `calls` are those before it, by id. */
   #standIns(message, calls) {
-    if (typeof message !== "object" || message === null) return undefined;
+    if (!isObject(message)) return undefined;
     const shape = this.#shapeOf(message);
     if (shape === undefined) return undefined;
     const values = Object.values(message).flatMap((value) =>
