@@ -16,4 +16,6 @@ const isObject = (value) => typeof value === "object" && value !== null;
 /** True if two lists hold the same values, by `===`. */
 const areSame = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
 
-module.exports = { areSame, attempt, isObject };
+const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+module.exports = { areSame, attempt, isObject, sumOf };

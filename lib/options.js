@@ -48,12 +48,15 @@ function checkOptions(owner, given, table) {
   const checked = {};
   for (const [name, [fallback, rule]] of Object.entries(table)) {
     const value = given?.[name];
-    if (value !== undefined && !rule.accepts(value)) {
-      throw new TypeError(`${owner}: option ${name} is ${show(value)}; it must be ${rule.allowed}`);
-    }
+    if (value !== undefined) checkValue(`${owner}: option ${name}`, value, rule);
     checked[name] = value === undefined ? fallback : value;
   }
   return checked;
+}
+
+/** Throws a TypeError for a value that the rule refuses; `what` names it. */
+function checkValue(what, value, { allowed, accepts }) {
+  if (!accepts(value)) throw new TypeError(`${what} is ${show(value)}; it must be ${allowed}`);
 }
 
 /** A value as errors show it. */
@@ -113,6 +116,7 @@ module.exports = {
   orFunction,
   checkOptions,
   checkMessages,
+  checkValue,
   nearest,
   positive,
   ratio,

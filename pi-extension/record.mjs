@@ -3,7 +3,7 @@
 
 import { countsOf } from "../lib/bill/prices.js";
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
-import { attempt } from "../lib/helpers.js";
+import { attempt, sumOf } from "../lib/helpers.js";
 import { readRefusal } from "../lib/hook/refusals.js";
 
 /** Entries whose `usage` is part of the bill, beside messages. */
@@ -40,7 +40,7 @@ export function recordOf(manager) {
     dollars() {
       const others = list("getEntries").filter(({ type }) => BILLED.includes(type));
       const costs = [...messages(), ...others].map(({ usage }) => usage?.cost?.total).filter(Number.isFinite);
-      return costs.reduce((sum, cost) => sum + cost, 0);
+      return sumOf(costs);
     },
     /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
     cacheTimes: () => cacheTimesOf(list("getBranch")),

@@ -2,7 +2,7 @@
 "use strict";
 
 const { cutMarker: CUT_MARKER, guardOptions } = require("../contract.js");
-const { areSame } = require("../helpers.js");
+const { areSame, sumOf } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
 const { getContextWindow, optionTable, usualReserve, windowNow } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
@@ -14,7 +14,7 @@ const { payloadOf } = require("../shapes/shapes.js");
 const { groupStarts, wholeChars, withCalls } = require("../shapes/text.js");
 const { countEach, countTokens } = require("../tools/count.js");
 
-const { checkMessages, checkOptions, oneOf, orFunction, positive, show } = rules;
+const { checkMessages, checkOptions, checkValue, oneOf, orFunction, positive } = rules;
 const CAP_OPTIONS = optionTable(guardOptions);
 const DEFAULT_TOOL_RESULT_MAX_CHARS = guardOptions.maxToolResultChars.default;
 const TRUNCATE_HEAD_CHARS = guardOptions.truncateHeadChars.default;
@@ -43,8 +43,7 @@ const GUARD_OPTIONS = {
 };
 
 function truncateToolResult(text, options) {
-  if (typeof text !== "string")
-    throw new TypeError(`truncateToolResult: text is ${show(text)}; it must be a text`);
+  checkValue("truncateToolResult: text", text, rules.text);
   const given = typeof options === "number" ? { maxToolResultChars: options } : options;
   return cutToEnds(text, checkOptions("truncateToolResult", given, CAP_OPTIONS));
 }
@@ -145,7 +144,7 @@ class Guard {
   /** Decides which messages go: the oldest rounds until the rest fits, then the oldest groups of the newest round. */
   #choose(list, sizes) {
     const dropped = new Set();
-    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const total = sumOf(sizes);
     const budget = this.#budget();
     let left = total;
     if (total <= budget) return { dropped, droppedTokens: 0 };
@@ -221,7 +220,7 @@ function estimateTokens(text, options) {
 function estimateContextTokens(messages, options) {
   const { counting: by } = checkOptions("estimateContextTokens", options, { counting: ["chars", counting] });
   checkMessages("estimateContextTokens", messages);
-  return countEach(new Shapes().read(messages), by).reduce((sum, size) => sum + size, 0);
+  return sumOf(countEach(new Shapes().read(messages), by));
 }
 
 module.exports = {

@@ -6,9 +6,11 @@ const { attempt } = require("../helpers.js");
 const contract = require("../contract.js");
 const rules = require("../options.js");
 
-const { checkOptions, oneOf, orFunction, positive, record, rule, show } = rules;
+const { checkOptions, checkValue, oneOf, orFunction, positive, record, rule, show } = rules;
 
 const autoOrRecord = rule('"auto", or an object', (value) => value === "auto" || record.accepts(value));
+
+const modelRecord = rule("a model with contextWindow", record.accepts);
 
 /** The names are loaded on first use: importing the package must stay cheap. */
 const encodingName = {
@@ -115,12 +117,9 @@ function nativeOptions(options, encoding, language) {
 /** A model's context window in tokens; 200 000 if it names none. */
 function getContextWindow(model) {
   const contextWindow = model?.contextWindow ?? CONTEXT_WINDOW;
-  const isModel = model === undefined || model === null || record.accepts(model);
-  if (isModel && positive.accepts(contextWindow)) return contextWindow;
-  const said = isModel ? `contextWindow is ${show(contextWindow)}` : `model is ${show(model)}`;
-  throw new TypeError(
-    `getContextWindow: ${said}; it must be ${isModel ? positive.allowed : "a model with contextWindow"}`,
-  );
+  if (model !== undefined && model !== null) checkValue("getContextWindow: model", model, modelRecord);
+  checkValue("getContextWindow: contextWindow", contextWindow, positive);
+  return contextWindow;
 }
 
 /** Describes a value: a number itself, otherwise only its kind, since it may hold the user's text. */

@@ -4,7 +4,7 @@
 
 const { attempt } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { anything, checkOptions, count, handler, show } = require("../options.js");
+const { anything, checkOptions, checkValue, count, handler, show } = require("../options.js");
 const { checkedFields } = require("../sessions/message.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
@@ -80,7 +80,7 @@ class StoredHistory {
 
   async getHistory(chatId, limit) {
     const chats = this.#database.formsOf(this.#chat("getHistory", chatId));
-    this.#checkCount("getHistory: limit", limit);
+    checkValue(`${this.#owner}.getHistory: limit`, limit, count);
     const columns = await this.#columnsOf("history");
     const { run, cast } = this.#database;
     const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
@@ -116,7 +116,8 @@ class StoredHistory {
   }
 
   async recordCompression(fields, chatId) {
-    for (const name of COMPRESSION_FIELDS) this.#checkCount(`recordCompression: ${name}`, fields?.[name]);
+    for (const name of COMPRESSION_FIELDS)
+      checkValue(`${this.#owner}.recordCompression: ${name}`, fields?.[name], count);
     const { run, events } = this.#database;
     const isMissing = (await this.#columnsOf("events")).size === 0;
     if (isMissing) await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
@@ -159,11 +160,6 @@ class StoredHistory {
     const columns = new Map(rows.map((column) => [column.name, column]));
     if (rows.length > 0) this.#columns.set(part, columns);
     return columns;
-  }
-
-  #checkCount(what, value) {
-    if (!count.accepts(value))
-      throw new TypeError(`${this.#owner}.${what} is ${show(value)}; it must be ${count.allowed}`);
   }
 
   /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */

@@ -14,7 +14,7 @@ const { PostgresPool } = require("./postgres.js");
 const { MemoryStore, promptChange, sessionOf } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
-const { anything, atLeastOne, checkOptions, count, oneOf, positive, rule, show } = rules;
+const { anything, atLeastOne, checkOptions, checkValue, count, oneOf, positive, rule, show } = rules;
 
 const service = {
   allowed: "a function, or an object with the method callAI",
@@ -163,8 +163,7 @@ class Manager {
   }
 
   #setLimit(name, n) {
-    const [, rule] = OPTIONS[name];
-    if (!rule.accepts(n)) throw new TypeError(`${name} is ${show(n)}; it must be ${rule.allowed}`);
+    checkValue(name, n, OPTIONS[name][1]);
     this.#core.options[name] = n;
   }
 }

@@ -1,7 +1,7 @@
 // Exact counts for JavaScript: of a string, a message or an array of messages, by any encoding.
 "use strict";
 
-const { attempt, isObject } = require("../helpers.js");
+const { attempt, isObject, sumOf } = require("../helpers.js");
 const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
 const { anything, checkOptions } = require("../options.js");
@@ -26,10 +26,6 @@ function count(input, options, offThread) {
   }
   const sizes = sizesOf(new Shapes().read(list), offThread, encoding);
   return offThread ? sizes.then(sumOf) : sumOf(sizes);
-}
-
-function sumOf(sizes) {
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 const COUNT_OPTIONS = { encoding: [undefined, anything], model: [undefined, anything] };
