@@ -41,10 +41,8 @@ export const explain = {
 };
 
 /** The figures, the schedule's arithmetic, and a line per edit. */
-function textOf(
-  { session, call, tokensBefore, tokensAfter, thresholdTokens, scale, schedule, kept, edits },
-  messages,
-) {
+function textOf({ session, call, schedule, kept, edits, ...sizes }, messages) {
+  const { tokensBefore, tokensAfter, thresholdTokens, scale } = sizes;
   const size = `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)})`;
   const figures = figureList([
     ["session", session],

@@ -99,10 +99,9 @@ async function optionsIn(file) {
 function parsed(args, options) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
-  } catch (error) {
-    if (!error.code?.startsWith("ERR_PARSE_ARGS")) throw error;
-    const [, name] = /^Unknown option '(--?[^' ]+)/.exec(error.message) ?? [];
-    if (name === undefined) throw new UsageError(`${error.message}${MORE}`);
+  } catch ({ message }) {
+    const [, name] = /^Unknown option '(--?[^' ]+)/.exec(message) ?? [];
+    if (name === undefined) throw new UsageError(`${message}${MORE}`);
     const near = rules.nearest(name.replace(/^-+/, ""), Object.keys(options));
     throw new UsageError(`unknown option '${printable(name)}'; did you mean --${near}?${MORE}`);
   }
