@@ -33,6 +33,7 @@ for (const how of ["import", "require"]) {
     assert.ok(files.some((file) => file.endsWith(".node")));
     assert.deepEqual(files.filter((file) => file.startsWith("lib/")).toSorted(), [
       "lib/contract.js",
+      "lib/helpers.js",
       ...["refusals", "snapshot"].map((name) => `lib/hook/${name}.js`),
       ...["addon", "floor", "native"].map((name) => `lib/native/${name}.js`),
       "lib/options.js",

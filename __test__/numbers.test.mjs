@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { apart, change, percent, shared, whole } from "../lib/cli/numbers.mjs";
+import { apart, apportioned, change, percent, whole } from "../lib/cli/numbers.mjs";
 
 test("nothing is written as less than nothing", () => {
   assert.equal(change(100, 100), "0.0 %");
@@ -32,7 +32,7 @@ test("shares are whole, near what they stand for, and add up", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10_000_000 }), weights, (total, parts) => {
       const all = parts.reduce((sum, part) => sum + part, 0);
-      const found = shared(total, parts);
+      const found = apportioned(total, parts);
       assert.equal(
         found.reduce((sum, part) => sum + part, 0),
         total,

@@ -1,10 +1,13 @@
 // Checks options and arguments by rules. A TypeError names the option, the value and what is allowed.
 "use strict";
 
+const { isObject } = require("./helpers.js");
+
 /** Largest whole-number option: the core stores them as unsigned 32-bit integers. */
 const MAX_COUNT = 0xffff_ffff;
 
 const isText = (value) => typeof value === "string";
+/** `accepts(value)` checks an option; `allowed` says in an error what it accepts. */
 const rule = (allowed, accepts) => ({ allowed, accepts });
 const whole = (least) => (value) => Number.isInteger(value) && value >= least && value <= MAX_COUNT;
 
@@ -21,10 +24,7 @@ const times = rule(
   "an array of finite numbers, ms since 1970",
   (value) => Array.isArray(value) && value.every(Number.isFinite),
 );
-const record = rule(
-  "an object",
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-);
+const record = rule("an object", (value) => isObject(value) && !Array.isArray(value));
 /** A value that its reader checks. */
 const anything = rule("any value", () => true);
 const oneOf = (...words) =>
@@ -48,12 +48,15 @@ function checkOptions(owner, given, table) {
   const checked = {};
   for (const [name, [fallback, rule]] of Object.entries(table)) {
     const value = given?.[name];
-    if (value !== undefined && !rule.accepts(value)) {
-      throw new TypeError(`${owner}: option ${name} is ${show(value)}; it must be ${rule.allowed}`);
-    }
+    if (value !== undefined) checkValue(`${owner}: option ${name}`, value, rule);
     checked[name] = value === undefined ? fallback : value;
   }
   return checked;
+}
+
+/** Throws a TypeError for a value that the rule refuses; `what` names it. */
+function checkValue(what, value, { allowed, accepts }) {
+  if (!accepts(value)) throw new TypeError(`${what} is ${show(value)}; it must be ${allowed}`);
 }
 
 /** A value as errors show it. */
@@ -93,17 +96,10 @@ function distance(from, to) {
 
 /** Throws a TypeError that names the argument, unless it is an array of objects. */
 function checkMessages(method, messages, name = "messages") {
-  const isObject = (message) => typeof message === "object" && message !== null;
   if (Array.isArray(messages) && messages.every(isObject)) return;
   const shown = Array.isArray(messages) ? "an array with something else in it" : show(messages);
   const message = `${method}: ${name} is ${shown}; it must be an array of messages`;
   throw Object.assign(new TypeError(message), { code: "ERR_INVALID_INPUT" });
-}
-
-/** Throws for anything but an array. The hook accepts any content. */
-function checkList(messages) {
-  if (Array.isArray(messages)) return;
-  throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
 }
 
 module.exports = {
@@ -119,12 +115,13 @@ module.exports = {
   oneOf,
   orFunction,
   checkOptions,
-  checkList,
   checkMessages,
+  checkValue,
   nearest,
   positive,
   ratio,
   record,
+  rule,
   show,
   showUpTo,
 };

@@ -4,7 +4,7 @@
 import { realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { createTransformContext } from "../lib/hook/hook.js";
-import { positive, show } from "../lib/options.js";
+import { checkValue, positive } from "../lib/options.js";
 
 /** pi under its two names. */
 const PACKAGES = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
@@ -33,8 +33,7 @@ export function isNeedless({ reason, branchEntries }, { isIdle, promptedAt }) {
 export async function shrink(messages, tokens, options = {}) {
   if (!Array.isArray(messages) || !messages.every((message) => typeof message?.role === "string"))
     throw new TypeError("shrink: messages must be an array of messages, each with a role");
-  if (!positive.accepts(tokens))
-    throw new TypeError(`shrink: tokens is ${show(tokens)}; it must be ${positive.allowed}`);
+  checkValue("shrink: tokens", tokens, positive);
   let before = 0;
   let failure;
   const hasUsage = messages.some(({ usage }) => usage !== undefined);

@@ -1,6 +1,7 @@
 // pi-strata as an extension of the pi coding agent: `pi install npm:pi-strata`. The hook edits the messages of each model call.
 // pi passes a deep copy, so the session on disk stays whole. The status line says what the hook saved, and `/strata` shows more.
 
+import { attempt } from "../lib/helpers.js";
 import { checkHookOptions } from "../lib/hook/options.js";
 import { completions, DESCRIPTION, runCommand } from "./commands.mjs";
 import { shrink } from "./compaction.mjs";
@@ -59,11 +60,7 @@ async function untilStale(ctx, handler) {
   try {
     return await handler();
   } catch (error) {
-    try {
-      void ctx.cwd;
-    } catch {
-      return undefined;
-    }
+    if (attempt(() => String(ctx.cwd)) === undefined) return undefined;
     throw error;
   }
 }

@@ -3,6 +3,7 @@
 
 import strata from "../index.js";
 import contract from "../lib/contract.js";
+import { usualReserve } from "../lib/hook/options.js";
 
 /** Share of a size that requests stay below: 95 of 100 estimates of a prompt are off by 0.4 % at most. */
 export const MARGIN = 0.98;
@@ -12,10 +13,8 @@ const TOKENS_PER_CALL = 900;
 const PI_RESERVE_TOKENS = 16_384;
 /** Least share of the window that pi's trigger must leave for requests; below it pi's compaction is declined. */
 const LEAST_SHARE = 0.5;
-/** Most of the window that the hook keeps free by default, as a share. */
-const MAX_RESERVED_SHARE = 0.25;
 /** Price of a token written for an hour, relative to input, at Anthropic. */
-const HOUR_WRITE = 2;
+const HOUR_WRITE = contract.constants.hourWrite.default;
 /** Documented lifetime in seconds of entries written to live long, by API, for models whose catalogue entry omits it. */
 const LONG_SECONDS = {
   "anthropic-messages": 3_600,
@@ -70,10 +69,6 @@ export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens
   const room = contextWindow - (reserveTokens ?? usualReserve(contextWindow));
   return declines || compactsAbove === undefined ? room : Math.min(room, compactsAbove);
 }
-
-/** Tokens that the hook keeps free in a window by default. */
-export const usualReserve = (contextWindow) =>
-  Math.min(contract.hookOptions.reserveTokens.default, MAX_RESERVED_SHARE * contextWindow);
 
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
 function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {

@@ -2,8 +2,10 @@
 
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
+import { sumOf } from "../lib/helpers.js";
+import { usualReserve } from "../lib/hook/options.js";
 import { ledger } from "../lib/tools/ledger.js";
-import { MARGIN, usualReserve } from "./model.mjs";
+import { MARGIN } from "./model.mjs";
 import { table } from "./screen.mjs";
 import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 
@@ -54,7 +56,6 @@ const FROM_PI = {
   coldAt: ({ times: { coldAt } }) => [coldAt.length, "pi's session file"],
 };
 
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const round = (value) => Number(value.toPrecision(3));
 const clock = (ms) => new Date(ms).toTimeString().slice(0, 5);
 const thousands = (tokens) => (tokens < 1000 ? `${Math.round(tokens)}` : `${Math.round(tokens / 1000)}k`);
@@ -174,7 +175,7 @@ async function contentRows(messages, { scale, tokensAfter }) {
     const tokens = await strata.countTokensAsync(parts.map(([, part]) => part));
     rows.push([kind, scale * tokens, parts.length]);
   }
-  const counted = sum(rows.map(([, tokens]) => tokens));
+  const counted = sumOf(rows.map(([, tokens]) => tokens));
   if (tokensAfter > counted) return cells([...rows, [REST, tokensAfter - counted, ""]]);
   return cells(rows, tokensAfter / counted);
 }
@@ -195,7 +196,7 @@ function editLines(messages, { edits, tokensBefore, tokensAfter }) {
     const { toolName, role } = messages[index] ?? {};
     return `${toolName ?? role}: ${ACTIONS[action] ?? action}, ${reason}`;
   });
-  const saved = (list) => sum(list.map(({ tokensSaved }) => tokensSaved));
+  const saved = (list) => sumOf(list.map(({ tokensSaved }) => tokensSaved));
   const rows = Array.from(kinds, ([kind, list]) => [kind, saved(list), list.length]);
   // Edits count the counter's tokens, the total the provider's.
   const scale = saved(edits) > 0 ? (tokensBefore - tokensAfter) / saved(edits) : 1;

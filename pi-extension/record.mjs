@@ -3,6 +3,7 @@
 
 import { countsOf } from "../lib/bill/prices.js";
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
+import { attempt, sumOf } from "../lib/helpers.js";
 import { readRefusal } from "../lib/hook/refusals.js";
 
 /** Entries whose `usage` is part of the bill, beside messages. */
@@ -10,13 +11,7 @@ const BILLED = ["usage", "compaction", "branch_summary"];
 
 /** What pi's session manager holds; nothing while pi shuts down, as it throws then. */
 export function recordOf(manager) {
-  const ask = (name) => {
-    try {
-      return manager?.[name]?.();
-    } catch {
-      return undefined;
-    }
-  };
+  const ask = (name) => attempt(() => manager?.[name]?.());
   const list = (name) => [ask(name) ?? []].flat().filter(Boolean);
   /** Every message of the session, those of other branches and from before a compaction too. */
   const messages = () =>
@@ -45,7 +40,7 @@ export function recordOf(manager) {
     dollars() {
       const others = list("getEntries").filter(({ type }) => BILLED.includes(type));
       const costs = [...messages(), ...others].map(({ usage }) => usage?.cost?.total).filter(Number.isFinite);
-      return costs.reduce((sum, cost) => sum + cost, 0);
+      return sumOf(costs);
     },
     /** `{ warmedAt, coldAt }` in ms, as `cacheTimesOf`. */
     cacheTimes: () => cacheTimesOf(list("getBranch")),

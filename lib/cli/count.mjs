@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
+import { attempt } from "../helpers.js";
 import { loadEncoding } from "../tokens/load.js";
 import models from "../tokens/models.js";
 import { countTokens } from "../tools/count.js";
@@ -70,13 +71,7 @@ function filesNamed(name) {
 }
 
 /** True for a file, and for a path that cannot be looked at: reading it says why. */
-function canBeFile(path) {
-  try {
-    return fs.statSync(path).isFile();
-  } catch {
-    return true;
-  }
-}
+const canBeFile = (path) => attempt(() => fs.statSync(path).isFile(), true);
 
 async function countFile(file, options) {
   const read = (file === "-" ? buffer(process.stdin) : readFile(file)).then((bytes) => ({

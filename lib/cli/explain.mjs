@@ -2,7 +2,7 @@
 // from 1, in the order of the recording.
 
 import { explanationOf } from "../tools/explain.js";
-import { change, shared, some, whole } from "./numbers.mjs";
+import { apportioned, change, some, whole } from "./numbers.mjs";
 import { price, wholeNumber } from "./options.mjs";
 import { runOf, settingOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
@@ -25,10 +25,8 @@ export const explain = {
     const setting = settingOf(recording, hook, price);
     const { outcome } = await runOf(recording, { ...setting, calls: calls.slice(0, call) });
     const told = explanationOf(outcome);
-    const saved = shared(
-      told.tokensBefore - told.tokensAfter,
-      told.edits.map(({ tokensSaved }) => tokensSaved),
-    );
+    const weights = told.edits.map(({ tokensSaved }) => tokensSaved);
+    const saved = apportioned(told.tokensBefore - told.tokensAfter, weights);
     const numberOf = (index) => numbers[index] + 1;
     const kept = told.kept.map(({ index, why }) => ({ message: numberOf(index), why }));
     const edits = told.edits.map(({ index, after, ...edit }, i) => {
@@ -43,10 +41,8 @@ export const explain = {
 };
 
 /** The figures, the schedule's arithmetic, and a line per edit. */
-function textOf(
-  { session, call, tokensBefore, tokensAfter, thresholdTokens, scale, schedule, kept, edits },
-  messages,
-) {
+function textOf({ session, call, schedule, kept, edits, ...sizes }, messages) {
+  const { tokensBefore, tokensAfter, thresholdTokens, scale } = sizes;
   const size = `${whole(tokensBefore)} → ${whole(tokensAfter)} (${change(tokensBefore, tokensAfter)})`;
   const figures = figureList([
     ["session", session],

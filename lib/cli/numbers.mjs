@@ -36,9 +36,9 @@ function unsigned(number) {
 
 /**
  * Splits `total` into whole parts in proportion to `weights`; the parts add up to it.
- * @example shared(10, [1, 1, 1]) // [4, 3, 3]
+ * @example apportioned(10, [1, 1, 1]) // [4, 3, 3]
  */
-export function shared(total, weights) {
+export function apportioned(total, weights) {
   const all = weights.reduce((sum, weight) => sum + weight, 0);
   if (all === 0) return weights.map((_, i) => (i === 0 ? total : 0));
   const exact = weights.map((weight) => (total * weight) / all);

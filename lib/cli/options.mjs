@@ -4,6 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import contract from "../contract.js";
+import { attempt } from "../helpers.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
 import { decoderOf } from "./recording/lines.mjs";
@@ -15,6 +16,7 @@ const HOOK_OPTIONS = Object.fromEntries(
     .filter(([, { is }]) => is !== "handler" && is !== "times")
     .map(([name, { is }]) => [name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), { name, is }]),
 );
+const HOOK_FLAGS = Object.keys(HOOK_OPTIONS).map((name) => `--${name}`);
 export const MORE = " (--help shows more)";
 
 /** Fits 80 columns. */
@@ -45,12 +47,7 @@ Anthropic's or the AI SDK's. Options of replay and explain:
   --options FILE.json     the hook's options as JSON; those below outrank it
 and the options of the hook, as index.d.ts describes them. Objects are JSON:
 --cache '{"read":0.25}'. On Windows use --options.
-  ${wrapped(
-    Object.keys(HOOK_OPTIONS)
-      .map((name) => `--${name}`)
-      .join(" "),
-    78,
-  ).join("\n  ")}
+  ${wrapped(HOOK_FLAGS.join(" "), 78).join("\n  ")}
 
 Examples:
   pi-strata replay --context-window 64000 --every 20 session.jsonl
@@ -85,22 +82,16 @@ export async function readArguments(command, args, { options, takesFiles = false
   }
   try {
     hookOptions.checkHookOptions("pi-strata", hook);
-  } catch (error) {
-    throw new UsageError(
-      error.message
-        .replace("pi-strata: ", "")
-        .replace(", or a function", "")
-        .replace("an object", "an object as JSON"),
-    );
+  } catch ({ message }) {
+    const problem = message.replace("pi-strata: ", "").replace(", or a function", "");
+    throw new UsageError(problem.replace("an object", "an object as JSON"));
   }
   return { help, json, hook, positionals, ...own };
 }
 
 async function optionsIn(file) {
-  const options = await reading(
-    file,
-    readFile(file).then((bytes) => JSON.parse(decoderOf(bytes).decode(bytes))),
-  );
+  const read = readFile(file).then((bytes) => JSON.parse(decoderOf(bytes).decode(bytes)));
+  const options = await reading(file, read);
   if (rules.record.accepts(options)) return options;
   throw new UsageError(`Cannot read ${printable(file)}: an object of the hook's options was expected.`);
 }
@@ -108,10 +99,9 @@ async function optionsIn(file) {
 function parsed(args, options) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
-  } catch (error) {
-    if (!error.code?.startsWith("ERR_PARSE_ARGS")) throw error;
-    const [, name] = /^Unknown option '(--?[^' ]+)/.exec(error.message) ?? [];
-    if (name === undefined) throw new UsageError(`${error.message}${MORE}`);
+  } catch ({ message }) {
+    const [, name] = /^Unknown option '(--?[^' ]+)/.exec(message) ?? [];
+    if (name === undefined) throw new UsageError(`${message}${MORE}`);
     const near = rules.nearest(name.replace(/^-+/, ""), Object.keys(options));
     throw new UsageError(`unknown option '${printable(name)}'; did you mean --${near}?${MORE}`);
   }
@@ -121,11 +111,7 @@ function parsed(args, options) {
 function hookValue(text, { is }) {
   const isNames = is === "names" && !text.trim().startsWith("[");
   if (isNames) return text.split(",").map((name) => name.trim());
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => JSON.parse(text), text);
 }
 
 /** A parser of the whole numbers from 1 on. */

@@ -30,7 +30,7 @@ export const replay = {
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: asked, json }) {
     if (html !== undefined) await reports.checkPlace(html);
-    const { path, session, told } = await load(positionals);
+    const { path, session } = await load(positionals);
     const setting = settingOf(session, hook, asked);
     const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, reported }, i) =>
       isOdd ? [{ call: i + 1, reported, counted: tokensBefore }] : [],
@@ -55,7 +55,10 @@ export const replay = {
       const words = `The report is in ${printable(html)}; open it in any browser.`;
       closing.push(wrapped(words, screenColumns()).join("\n"));
     }
-    return { document: { ...told, oddCalls, calls: run.record.calls, summary }, text: closing.join("\n\n") };
+    const { format, problems, unplayed } = session;
+    const { calls } = run.record;
+    const document = { session: path, format, problems, unplayed, oddCalls, calls, summary };
+    return { document, text: closing.join("\n\n") };
   },
 };
 

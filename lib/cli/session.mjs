@@ -18,14 +18,12 @@ const BESIDE_SESSIONS = /^(?:agent-.*|history)\.jsonl$/;
 /** Depth of the search below a folder: in `~/.pi` sessions are three folders down. */
 const MAX_DEPTH = 3;
 
-/** The session that a command names, its path for printing, and the fields common to all documents. */
+/** The session that a command names, and its path for printing. Names the lines that were skipped. */
 export async function load([given]) {
   const found = await findSession(given);
   const session = await loadSession(found);
-  const path = found === "-" ? nameOf(found) : found;
-  const { format, problems, unplayed } = session;
-  for (const { line, message } of problems) console.error(`line ${line} skipped: ${message}`);
-  return { path, session, told: { session: path, format, problems, unplayed } };
+  for (const { line, message } of session.problems) console.error(`line ${line} skipped: ${message}`);
+  return { path: found === "-" ? nameOf(found) : found, session };
 }
 
 /** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */

@@ -1,9 +1,10 @@
 // `pi-strata/guard`: a cap on tool results and a budget, without the hook. Works on messages of any shape in lib/shapes.
 "use strict";
 
-const { cutMarker: CUT_MARKER, guardOptions, hookOptions } = require("../contract.js");
+const { cutMarker: CUT_MARKER, guardOptions } = require("../contract.js");
+const { areSame, sumOf } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { getContextWindow, optionTable, windowNow } = require("../hook/options.js");
+const { getContextWindow, optionTable, usualReserve, windowNow } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
 const rules = require("../options.js");
@@ -13,7 +14,7 @@ const { payloadOf } = require("../shapes/shapes.js");
 const { groupStarts, wholeChars, withCalls } = require("../shapes/text.js");
 const { countEach, countTokens } = require("../tools/count.js");
 
-const { checkMessages, checkOptions, oneOf, orFunction, positive, show } = rules;
+const { checkMessages, checkOptions, checkValue, oneOf, orFunction, positive } = rules;
 const CAP_OPTIONS = optionTable(guardOptions);
 const DEFAULT_TOOL_RESULT_MAX_CHARS = guardOptions.maxToolResultChars.default;
 const TRUNCATE_HEAD_CHARS = guardOptions.truncateHeadChars.default;
@@ -22,8 +23,6 @@ const TRUNCATE_TAIL_CHARS = guardOptions.truncateTailChars.default;
 const CHARS_PER_TOKEN = 3;
 /** Longest note between the two ends: its words, and the digits of V8's longest string. */
 const NOTE_CHARS = CUT_MARKER.join("536870888").length;
-/** Largest default reserve, as a share of the window. */
-const MOST_RESERVE = 1 / 4;
 
 /** Roles that begin a round. The messages before them can go alone. */
 const ROUND_OPENERS = new Set(["user", "branchSummary", "compactionSummary"]);
@@ -44,8 +43,7 @@ const GUARD_OPTIONS = {
 };
 
 function truncateToolResult(text, options) {
-  if (typeof text !== "string")
-    throw new TypeError(`truncateToolResult: text is ${show(text)}; it must be a text`);
+  checkValue("truncateToolResult: text", text, rules.text);
   const given = typeof options === "number" ? { maxToolResultChars: options } : options;
   return cutToEnds(text, checkOptions("truncateToolResult", given, CAP_OPTIONS));
 }
@@ -130,8 +128,7 @@ class Guard {
   fitted({ messages, list, capped }, sizes) {
     const { dropped, droppedTokens } = this.#choose(capped, sizes);
     const kept = capped.filter((_, i) => !dropped.has(i));
-    const isSame = kept.length === list.length && kept.every((message, i) => message === list[i]);
-    const written = isSame ? messages : this.#shapes.write(kept, messages);
+    const written = areSame(kept, list) ? messages : this.#shapes.write(kept, messages);
     const isCut = (message, i) => !dropped.has(i) && message !== capped[i];
     const truncated = list.flatMap((message, i) => (isCut(message, i) ? [cutOf(message, capped[i])] : []));
     const outcome = {
@@ -147,7 +144,7 @@ class Guard {
   /** Decides which messages go: the oldest rounds until the rest fits, then the oldest groups of the newest round. */
   #choose(list, sizes) {
     const dropped = new Set();
-    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const total = sumOf(sizes);
     const budget = this.#budget();
     let left = total;
     if (total <= budget) return { dropped, droppedTokens: 0 };
@@ -170,8 +167,7 @@ class Guard {
 
   #budget() {
     const window = windowNow(this.#window, this.reporter.failureOf("contextWindow"));
-    const reserve = Math.min(hookOptions.reserveTokens.default, window * MOST_RESERVE);
-    return window - (this.#options.reserveTokens ?? reserve);
+    return window - (this.#options.reserveTokens ?? usualReserve(window));
   }
 
   #report({ truncated, dropped, droppedTokens }) {
@@ -224,7 +220,7 @@ function estimateTokens(text, options) {
 function estimateContextTokens(messages, options) {
   const { counting: by } = checkOptions("estimateContextTokens", options, { counting: ["chars", counting] });
   checkMessages("estimateContextTokens", messages);
-  return countEach(new Shapes().read(messages), by).reduce((sum, size) => sum + size, 0);
+  return sumOf(countEach(new Shapes().read(messages), by));
 }
 
 module.exports = {

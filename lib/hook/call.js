@@ -1,6 +1,8 @@
 // One call of a hook: whether it is cancelled, and how long it holds the main thread.
 "use strict";
 
+const { attempt } = require("../helpers.js");
+
 class Call {
   isCancelled = false;
   #isDecided = false;
@@ -63,11 +65,8 @@ class Call {
 
   end() {
     this.isCancelled = true;
-    try {
-      this.#signal?.removeEventListener("abort", this.#cancel);
-    } catch {
-      // A signal that keeps its listener changes nothing: the call is over.
-    }
+    // A signal that keeps its listener changes nothing: the call is over.
+    attempt(() => this.#signal?.removeEventListener("abort", this.#cancel));
   }
 }
 

@@ -1,6 +1,7 @@
 // The conversations of one hook. A list continues the one with which it shares the longest beginning.
 "use strict";
 
+const { isObject } = require("../helpers.js");
 const { isAnswer, isSameMessage, ownBeginning, sharedBeginning } = require("./values.js");
 
 /** Most conversations compared with any list, the latest. Older ones are compared with lists that hold their newest messages. */
@@ -24,8 +25,6 @@ class Conversations {
   /** The latest first. */
   #recent = [];
   #heldBy = new WeakMap();
-  /** All but the forgotten ones: a message may still hold one of these. */
-  #known = new WeakSet();
   #held = [];
 
   /**
@@ -74,14 +73,12 @@ class Conversations {
 
   /** Makes the conversation of a call with `list` the latest, given the result of `find`. */
   keep(conversation, list, { cuts = 0, isAside = false, isFork = false, shared }) {
-    Object.assign(conversation, { cuts, isAside });
-    this.#known.add(conversation);
+    Object.assign(conversation, { cuts, isAside, isForgotten: false });
     // Side questions are frequent: only `#held` holds their conversations, for a while.
-    for (const holder of isAside ? [] : holdersIn(list, isFork))
-      this.#heldBy.set(
-        holder,
-        [conversation, ...this.#heldWithout(conversation, holder)].slice(0, MOST_HELD),
-      );
+    for (const holder of isAside ? [] : holdersIn(list, isFork)) {
+      const others = this.#heldWithout(conversation, holder);
+      this.#heldBy.set(holder, [conversation, ...others].slice(0, MOST_HELD));
+    }
     const others = this.#held.filter((of) => of !== conversation);
     // The host holds messages of this conversation itself.
     const isHostsOwn = shared?.own > 0;
@@ -101,7 +98,8 @@ class Conversations {
   forget(conversation) {
     this.#held = this.#held.filter((of) => of !== conversation);
     this.#recent = this.#recent.filter((of) => of.deref() !== conversation);
-    this.#known.delete(conversation);
+    // A message of an earlier call may still hold it.
+    conversation.isForgotten = true;
     for (const holder of holdersIn(conversation.target))
       this.#heldBy.set(holder, this.#heldWithout(conversation, holder));
   }
@@ -120,7 +118,7 @@ class Conversations {
   /** The conversations that the newest messages of `list` keep alive. */
   #heldIn(list) {
     const held = list.slice(-NEW_MESSAGES).flatMap((message) => this.#heldBy.get(message) ?? []);
-    return held.filter((conversation) => this.#known.has(conversation));
+    return held.filter(({ isForgotten }) => !isForgotten);
   }
 }
 
@@ -131,7 +129,7 @@ function opensWithSummary(list) {
 
 /** The messages that keep the conversation of a list alive. The newest answer of a new fork belongs to another one. */
 function holdersIn(list, isFork = false) {
-  const newest = list.findLast((message) => typeof message === "object" && message !== null);
+  const newest = list.findLast(isObject);
   const holders = isFork ? [newest] : [newest, list.findLast(isAnswer)];
   return holders.filter((holder) => holder !== undefined);
 }
@@ -159,8 +157,7 @@ function leavesAnswer({ target, knownEnd }, list) {
 }
 
 /** Tests if a message of a list is a known one: the same object, or a copy of an answer. Agents share system messages. */
-const isOwn = (known, message) =>
-  known === message && typeof message === "object" && message !== null && message.role !== "system";
+const isOwn = (known, message) => known === message && isObject(message) && message.role !== "system";
 const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
 
 /** True if none of the newest known messages kept its position in `list`. */

@@ -3,6 +3,7 @@
 "use strict";
 
 const contract = require("../contract.js");
+const { attempt } = require("../helpers.js");
 const { isThinking, tokensSaved } = require("./plan.js");
 const { joinedText } = require("./snapshot.js");
 
@@ -53,12 +54,11 @@ class Reporter {
   }
 
   emit(event) {
-    try {
+    // A listener that fails must not cost the result.
+    attempt(() => {
       const outcome = this.#listener?.(event);
       if (typeof outcome?.then === "function") outcome.then(undefined, () => {});
-    } catch {
-      // The host's listener failed; its result must not suffer.
-    }
+    });
   }
 
   /** Reports an event that a host must not miss: without a listener, as a process warning. */

@@ -2,12 +2,13 @@
 // builds the request and reports events. On any failure it resolves with the array it was given.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
 const { asked, cacheNow, checkHookOptions, nativeOptions, windowNow } = require("./options.js");
-const { amount, checkList, positive, times } = require("../options.js");
+const { amount, positive, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
 const { Reporter } = require("./events.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
@@ -29,9 +30,9 @@ class Hook {
   /** The encoding of the latest conversation. */
   #latestEncoding;
 
-  /** Throws a TypeError that begins with `owner` for an invalid option. */
-  constructor(owner, given) {
-    const options = checkHookOptions(owner, given);
+  /** Throws a TypeError that begins with `owner` for an invalid option. `own` is as in `checkHookOptions`. */
+  constructor(owner, given, own) {
+    const options = checkHookOptions(owner, given, own);
     this.options = options;
     this.#reporter = new Reporter(options.onEvent);
     const marker = checkedMarker(options.marker, this.#reporter.failureOf("marker"));
@@ -65,7 +66,8 @@ class Hook {
    * if the call was cancelled. `report` gets the outcome before any later call begins.
    */
   async run(messages, call = new Call(), report = () => {}) {
-    checkList(messages);
+    if (!Array.isArray(messages))
+      throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
     const terms = this.#terms();
     // The host pushes into the live array while this call waits. Holes become undefined.
     const list = [...messages];
@@ -97,6 +99,13 @@ class Hook {
   /** The window that the host states now. */
   contextWindow() {
     return windowNow(this.options.contextWindow, this.#reporter.failureOf("contextWindow"));
+  }
+
+  /** A bill with the host's cache settings. `more` are other options of `Bill`. */
+  newBill(more) {
+    const { Bill } = require("../bill/bill.js");
+    const { cache, warmedAt } = this.options;
+    return new Bill({ ...more, ttlSeconds: cache.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
   }
 
   /** A new conversation of this encoding and language. */
@@ -134,11 +143,8 @@ class Hook {
       const { provider, model } = list.findLast(isAnswer);
       reporter.emit({ type: "contextWindowLearned", contextWindow: plan.learnedWindow, provider, model });
     }
-    try {
-      this.#reportMiss(outcome);
-    } catch {
-      // A usage that cannot be read must not cost the call.
-    }
+    // A usage that cannot be read must not cost the call.
+    attempt(() => this.#reportMiss(outcome));
     reporter.plan(list, plan);
     if (plan.isOver) {
       reporter.emit({ type: "contextOverflow", tokens: tokensAfter, contextWindow, floorTokens });
@@ -158,11 +164,8 @@ class Hook {
 
   /** Reports the cache miss of the call before this one, once its answer is in the list. */
   #reportMiss({ list, plan, conversation }) {
-    const { Bill, rowOf } = require("../bill/bill.js");
-    const { cache, warmedAt } = this.options;
-    const make = () =>
-      new Bill({ ttlSeconds: cache.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
-    const { bill = make(), open } = conversation.billed;
+    const { rowOf } = require("../bill/bill.js");
+    const { bill = this.newBill(), open } = conversation.billed;
     const answer = open && list.slice(open.length).find(isAnswer);
     // A repeated call also includes the changes of the unanswered one.
     const isRepeated = answer === undefined && open?.firstChanged !== undefined;

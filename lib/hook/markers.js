@@ -1,6 +1,7 @@
 // The marker lines for omitted content: their language, the host's own function, and a marker for each gap of a cut text.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { markers: MARKERS } = require("../contract.js");
 const { answerOf } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
@@ -26,14 +27,12 @@ function isChinese(text) {
   return 10 * letters.replace(/\P{Script=Han}+/gu, "").length > letters.length;
 }
 
+/** Empty if a getter of the host throws: reading the messages will report it. */
 function openingText(messages) {
-  try {
+  return attempt(() => {
     const { content, summary } = messages.find((message) => OPENINGS.has(message?.role)) ?? {};
     return (typeof summary === "string" ? summary : joinedText(content)).slice(0, LOOKED_AT_CHARS);
-  } catch {
-    // A getter of the host threw: reading the messages will report it.
-    return "";
-  }
+  }, "");
 }
 
 const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
@@ -57,20 +56,17 @@ function markerLine(marker, { minSummaryChars, summaryHeadLines, summaryTailLine
   };
 }
 
-/**
- * Cuts a text to the lines in `ranges`, `[first, end]` in order. `markersFor(gaps, chars)` returns one marker line per gap: `gaps` are
- * their numbers of lines, `chars` is the length of the text.
- */
-function keptLines(text, ranges, markersFor) {
+/** Cuts a text to the lines in `ranges`, `[first, end]` in order, with a marker line for each gap. */
+function keptLines(text, ranges, writer) {
   const lines = text.split("\n");
   // The rest after the last line break is a line only if it is not empty.
   if (text.endsWith("\n")) lines.pop();
   const all = [...ranges, [lines.length, lines.length]];
   const gaps = all.map(([start], i) => start - (i === 0 ? 0 : all[i - 1][1]));
-  const isGap = (count) => count > 0;
-  const markers = markersFor(gaps.filter(isGap), text.length).values();
+  const omitted = gaps.filter((count) => count > 0);
+  const markers = gapMarkers(omitted, text.length, writer);
   const kept = all.flatMap(([from, to], i) => [
-    ...(isGap(gaps[i]) ? [markers.next().value] : []),
+    ...(gaps[i] > 0 ? [markers.shift()] : []),
     ...lines.slice(from, to),
   ]);
   return kept.join("\n");
@@ -101,4 +97,4 @@ function filled(parts, ...values) {
   return parts.map((part, i) => part + (values[i] ?? "")).join("");
 }
 
-module.exports = { checkedMarker, cutMarker, gapMarkers, isChinese, keptLines, languageOf, markerLine };
+module.exports = { checkedMarker, cutMarker, isChinese, keptLines, languageOf, markerLine };

@@ -2,15 +2,15 @@
 // allowed.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const contract = require("../contract.js");
 const rules = require("../options.js");
 
-const { checkOptions, oneOf, orFunction, positive, record, show } = rules;
+const { checkOptions, checkValue, oneOf, orFunction, positive, record, rule, show } = rules;
 
-const autoOrRecord = {
-  allowed: '"auto", or an object',
-  accepts: (value) => value === "auto" || record.accepts(value),
-};
+const autoOrRecord = rule('"auto", or an object', (value) => value === "auto" || record.accepts(value));
+
+const modelRecord = rule("a model with contextWindow", record.accepts);
 
 /** The names are loaded on first use: importing the package must stay cheap. */
 const encodingName = {
@@ -41,8 +41,8 @@ const RULES = { ...rules, keep, encoding: encodingName, cache: autoOrRecord, eco
 /** Options with their defaults and rules, as `checkOptions` takes them. */
 function optionTable(options) {
   const ruleOf = ({ is, orFunction: isOrFunction = false }) => {
-    const rule = Array.isArray(is) ? oneOf(...is) : RULES[is];
-    return isOrFunction ? orFunction(rule) : rule;
+    const own = Array.isArray(is) ? oneOf(...is) : RULES[is];
+    return isOrFunction ? orFunction(own) : own;
   };
   return Object.fromEntries(
     Object.entries(options).map(([name, option]) => [name, [option.default, ruleOf(option)]]),
@@ -53,21 +53,24 @@ const HOOK_OPTIONS = optionTable(contract.hookOptions);
 /** Prices relative to input, Anthropic's; omitted seconds are learned. */
 const CACHE_OPTIONS = optionTable(contract.cacheOptions);
 const CONTEXT_WINDOW = contract.hookOptions.contextWindow.default;
+/** Largest default reserve, as a share of the window. */
+const MOST_RESERVE = 1 / 4;
 
 /** The host's cache settings now, with defaults; undefined if they are learned. */
 function cacheNow(option) {
   const cache = asked(option, record);
   if (cache === undefined || cache === "auto") return undefined;
-  try {
-    return checkOptions("cache", cache, CACHE_OPTIONS);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => checkOptions("cache", cache, CACHE_OPTIONS));
 }
 
 /** The host's window now; the default if its function names none (an Agent without a model says 0). */
 function windowNow(option, failed) {
   return asked(option, positive, failed) ?? CONTEXT_WINDOW;
+}
+
+/** Tokens that are kept free in a window by default. */
+function usualReserve(contextWindow) {
+  return Math.min(contract.hookOptions.reserveTokens.default, MOST_RESERVE * contextWindow);
 }
 
 /** Checks a hook's options. `own` is the table of those that `owner` has beside them. */
@@ -114,12 +117,9 @@ function nativeOptions(options, encoding, language) {
 /** A model's context window in tokens; 200 000 if it names none. */
 function getContextWindow(model) {
   const contextWindow = model?.contextWindow ?? CONTEXT_WINDOW;
-  const isModel = model === undefined || model === null || record.accepts(model);
-  if (isModel && positive.accepts(contextWindow)) return contextWindow;
-  const said = isModel ? `contextWindow is ${show(contextWindow)}` : `model is ${show(model)}`;
-  throw new TypeError(
-    `getContextWindow: ${said}; it must be ${isModel ? positive.allowed : "a model with contextWindow"}`,
-  );
+  if (model !== undefined && model !== null) checkValue("getContextWindow: model", model, modelRecord);
+  checkValue("getContextWindow: contextWindow", contextWindow, positive);
+  return contextWindow;
 }
 
 /** Describes a value: a number itself, otherwise only its kind, since it may hold the user's text. */
@@ -160,5 +160,6 @@ module.exports = {
   cacheNow,
   checkHookOptions,
   nativeOptions,
+  usualReserve,
   windowNow,
 };

@@ -2,7 +2,7 @@
 // copies.
 "use strict";
 
-const { cutMarker, gapMarkers, keptLines } = require("./markers.js");
+const { cutMarker, keptLines } = require("./markers.js");
 const { TEXT_FIELDS, joinedText, json, string: textOf } = require("./snapshot.js");
 const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
@@ -89,9 +89,7 @@ function isMadeOf(message, edit, writer, isAsRead) {
 }
 
 function insertedText({ content }, { action, ranges, text }, writer) {
-  if (action !== "keepLines") return text;
-  const markers = (gaps, chars) => gapMarkers(gaps, chars, { ...writer, handle: text });
-  return keptLines(joinedText(content), ranges, markers);
+  return action === "keepLines" ? keptLines(joinedText(content), ranges, { ...writer, handle: text }) : text;
 }
 
 function contentOf({ role, content }, { action, ranges, images }, text, language) {

@@ -68,14 +68,13 @@ function sizesIn(text) {
     const before = bare.slice(Math.max(0, index - 60), index);
     return { tokens: tokensOf(digits), before };
   }).filter(({ tokens }) => tokens !== undefined);
-  const all = found.map(({ tokens }) => tokens);
-  if (all.length === 0) return {};
-  if (all.length === 1) {
-    const [{ before }] = found;
+  if (found.length === 0) return {};
+  if (found.length === 1) {
+    const [{ tokens, before }] = found;
     const isLimit = LIMIT_WORDS.test(before) || !PROMPT_WORDS.test(before);
-    return isLimit ? { limit: all[0] } : { prompt: all[0] };
+    return isLimit ? { limit: tokens } : { prompt: tokens };
   }
-  const prompt = Math.max(...all);
+  const prompt = Math.max(...found.map(({ tokens }) => tokens));
   const smaller = found.filter(({ tokens }) => tokens < prompt);
   const limit = smaller.find(({ before }) => LIMIT_WORDS.test(before)) ?? smaller[0];
   return { prompt, limit: limit?.tokens };

@@ -2,6 +2,7 @@
 // decisions need, and tolerates any value in a message.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { readRefusal } = require("./refusals.js");
 const contract = require("../contract.js");
 
@@ -170,11 +171,7 @@ function hasTextId(content) {
 
 /** A value as JSON; an empty text if JSON cannot hold it (cycles, BigInt, a throwing getter, great depth). */
 function json(value, replacer, indent) {
-  try {
-    return JSON.stringify(value, replacer, indent) ?? "";
-  } catch {
-    return "";
-  }
+  return attempt(() => JSON.stringify(value, replacer, indent) ?? "", "");
 }
 
 function joinedText(content) {

@@ -2,6 +2,7 @@
 // one. It keeps numbers, and weak references to the messages.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { Hook } = require("../hook/hook.js");
 const { checkPrices } = require("../bill/prices.js");
 const { checkOptions, record, text } = require("../options.js");
@@ -46,11 +47,8 @@ function createInspector(options) {
 class WatchedHook extends Hook {
   report(outcome, call) {
     super.report(outcome, call);
-    try {
-      this.log.called(outcome);
-    } catch {
-      // A failure of the log must not cost the call.
-    }
+    // A failure of the log must not cost the call.
+    attempt(() => this.log.called(outcome));
   }
 
   failed(error) {

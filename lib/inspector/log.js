@@ -9,6 +9,8 @@ const { textOf } = require("./text.js");
 
 /** Runs of message numbers that take the room of a call. */
 const RUNS_PER_CALL = 10;
+/** Stands in for the call before the first. */
+const NO_CALL = { at: 0, stretch: 0, messagesBefore: 0, tokensBefore: 0, scale: 1, limit: 0 };
 
 class CallLog {
   #most;
@@ -82,14 +84,7 @@ class CallLog {
   /** Adds a call that failed: its messages were sent as they came. */
   failed(reason, contextWindow) {
     this.#makeRoom();
-    const {
-      at = 0,
-      stretch = 0,
-      messagesBefore = 0,
-      tokensBefore = 0,
-      scale = 1,
-      limit = 0,
-    } = this.#calls.at(-1) ?? {};
+    const { at, stretch, messagesBefore, tokensBefore, scale, limit } = this.#calls.at(-1) ?? NO_CALL;
     const sent = { messagesAfter: messagesBefore, tokensAfter: tokensBefore };
     this.#add({ at, stretch, messagesBefore, tokensBefore, ...sent, scale, limit, contextWindow, reason });
   }

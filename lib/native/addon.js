@@ -5,6 +5,7 @@
 // the program's folder the second.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
 const path = process.getBuiltinModule?.("node:path") ?? require("node:path");
 const { createRequire } = process.getBuiltinModule?.("node:module") ?? require("node:module");
@@ -123,14 +124,8 @@ function filesFor(key) {
     () => pathsIn(HERE),
     () => [requireHere.resolve(`pi-strata-${key}`)],
   ];
-  return searches.flatMap((search) => {
-    try {
-      return search();
-    } catch {
-      // There is no such folder, or no such package.
-      return [];
-    }
-  });
+  // A folder or the package may be missing.
+  return searches.flatMap((search) => attempt(search, []));
 }
 
 class UnsupportedError extends Error {

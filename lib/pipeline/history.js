@@ -2,8 +2,9 @@
 // or alters that table. It creates a missing table of events.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { anything, checkOptions, count, handler, show } = require("../options.js");
+const { anything, checkOptions, checkValue, count, handler, show } = require("../options.js");
 const { checkedFields } = require("../sessions/message.js");
 const { PostgresPool } = require("../sessions/postgres.js");
 const { SqliteHandle } = require("../sessions/sqlite.js");
@@ -79,7 +80,7 @@ class StoredHistory {
 
   async getHistory(chatId, limit) {
     const chats = this.#database.formsOf(this.#chat("getHistory", chatId));
-    this.#checkCount("getHistory: limit", limit);
+    checkValue(`${this.#owner}.getHistory: limit`, limit, count);
     const columns = await this.#columnsOf("history");
     const { run, cast } = this.#database;
     const read = columns.has("extra") ? ["role", "text", "extra"] : ["role", "text"];
@@ -115,7 +116,8 @@ class StoredHistory {
   }
 
   async recordCompression(fields, chatId) {
-    for (const name of COMPRESSION_FIELDS) this.#checkCount(`recordCompression: ${name}`, fields?.[name]);
+    for (const name of COMPRESSION_FIELDS)
+      checkValue(`${this.#owner}.recordCompression: ${name}`, fields?.[name], count);
     const { run, events } = this.#database;
     const isMissing = (await this.#columnsOf("events")).size === 0;
     if (isMissing) await run(`CREATE TABLE IF NOT EXISTS ${quoted(this.#names.events)} ${events}`, []);
@@ -158,11 +160,6 @@ class StoredHistory {
     const columns = new Map(rows.map((column) => [column.name, column]));
     if (rows.length > 0) this.#columns.set(part, columns);
     return columns;
-  }
-
-  #checkCount(what, value) {
-    if (!count.accepts(value))
-      throw new TypeError(`${this.#owner}.${what} is ${show(value)}; it must be ${count.allowed}`);
   }
 
   /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */
@@ -245,12 +242,8 @@ const isReadable = ({ role, text }) => typeof role === "string" && ["string", "n
 
 /** Returns the fields in `extra`, none for an empty one; undefined if it is unreadable. */
 function extraOf({ extra }) {
-  try {
-    const fields = JSON.parse(extra || "{}");
-    return typeof fields === "object" && !Array.isArray(fields) ? fields : undefined;
-  } catch {
-    return undefined;
-  }
+  const fields = attempt(() => JSON.parse(extra || "{}"));
+  return typeof fields === "object" && !Array.isArray(fields) ? fields : undefined;
 }
 
 module.exports = { PostgresProvider, SqliteProvider };

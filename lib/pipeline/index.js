@@ -1,8 +1,9 @@
 // `pi-strata/pipeline`: a provider, a compressor and an assembler, one after the other; each can be the host's own.
 "use strict";
 
+const { areSame } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { atLeastOne, checkMessages, checkOptions, count, handler, show } = require("../options.js");
+const { atLeastOne, checkMessages, checkOptions, count, handler, rule, show } = require("../options.js");
 const { isMedia } = require("../shapes/openai_messages.js");
 const { answeredId, callsIn, clip, isResult } = require("../shapes/text.js");
 const { PostgresProvider, SqliteProvider } = require("./history.js");
@@ -13,10 +14,8 @@ const MAX_CHARS_PER_MESSAGE = 4_000;
 /** Messages read beyond those that the compressor keeps, so that it decides what to drop. */
 const HISTORY_MARGIN = 38;
 
-const has = (method) => ({
-  allowed: `an object with the method ${method}`,
-  accepts: (value) => typeof value?.[method] === "function",
-});
+const has = (method) =>
+  rule(`an object with the method ${method}`, (value) => typeof value?.[method] === "function");
 
 /**
  * Keeps the newest messages, results with their calls, and the beginning of each message. Returns uncut messages, and an uncut
@@ -37,8 +36,7 @@ class SimpleCompressor {
     let start = Math.max(0, messages.length - this.maxMessages);
     while (start > 0 && isResult(messages[start])) start -= 1;
     const kept = withWholeCalls(messages.slice(start)).map((message) => this.#shortened(message));
-    const isSame = kept.length === messages.length && kept.every((message, i) => message === messages[i]);
-    return isSame ? messages : kept;
+    return areSame(kept, messages) ? messages : kept;
   }
 
   #shortened(message) {

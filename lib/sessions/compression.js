@@ -50,11 +50,8 @@ function openCall(messages, starts, patience) {
 function compress(session, options, rows = lettableRows(session, options), answer = "") {
   const { state, messages } = session;
   const ids = new Set(idsOf(rows));
-  const areLeft = isDeepStrictEqual(
-    session.rows.filter(({ id }) => ids.has(id)),
-    rows,
-  );
-  if (rows.length === 0 || !areLeft) return undefined;
+  const left = session.rows.filter(({ id }) => ids.has(id));
+  if (rows.length === 0 || !isDeepStrictEqual(left, rows)) return undefined;
   const replaced = rows.filter(({ id }) => id !== state.summary);
   const notes = replaced.map(({ position, id, message }) => ({
     position: -position,

@@ -2,6 +2,7 @@
 // text, images, tool calls with Gemini's signatures, and results. Thinking is dropped.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { checkMessages, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
@@ -124,14 +125,12 @@ function sentIdsOf(messages) {
 /** pi's arguments are an object. Other values, and numbers that would lose digits, keep their text as well. */
 function callBlock(call, sentIds) {
   const { id, name, arguments: text } = readCall(call);
-  let value;
-  try {
-    value = JSON.parse(text) ?? {};
+  const value = attempt(() => {
+    const parsed = JSON.parse(text) ?? {};
     // Throws for a value that is nested too deeply for any request.
-    written(value);
-  } catch {
-    value = text;
-  }
+    written(parsed);
+    return parsed;
+  }, text);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const given = isObject ? value : { value };
   const isAsGiven = written(given) === text;

@@ -2,6 +2,7 @@
 // Each replaced message leaves a short note, from which the digest is made again when one of them is deleted.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { isChinese } = require("../hook/markers.js");
 const { native } = require("../native/native.js");
 const { callsIn, clip, readCall } = require("../shapes/text.js");
@@ -88,15 +89,8 @@ function noteOfCall(call) {
   return { id, tool: quote(name), ...(kind !== undefined && { [kind]: quote(subject) }) };
 }
 
-/** Returns `["file", path]`, `["command", text]` or nothing. */
-function subjectOf(tool, text) {
-  try {
-    return native().callSubject(tool, text);
-  } catch {
-    // Without the addon a summary names only the tool.
-    return [];
-  }
-}
+/** Returns `["file", path]`, `["command", text]` or nothing. Without the addon a summary names only the tool. */
+const subjectOf = (tool, text) => attempt(() => native().callSubject(tool, text), []);
 
 /** Returns the newest file names in prose, without line numbers behind a colon. */
 function filesIn(text) {

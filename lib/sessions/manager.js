@@ -14,17 +14,14 @@ const { PostgresPool } = require("./postgres.js");
 const { MemoryStore, promptChange, sessionOf } = require("./store.js");
 const { callSummarizer, summaryPrompt } = require("./summarizer.js");
 
-const { anything, atLeastOne, checkOptions, count, oneOf, positive, show } = rules;
+const { anything, atLeastOne, checkOptions, checkValue, count, oneOf, positive, rule, show } = rules;
 
 const service = {
   allowed: "a function, or an object with the method callAI",
   accepts: (value) => typeof value === "function" || typeof value?.callAI === "function",
 };
 /** A shorter prompt has no room for its instructions. */
-const promptTokens = {
-  allowed: "a whole number from 400 on",
-  accepts: (value) => count.accepts(value) && value >= 400,
-};
+const promptTokens = rule("a whole number from 400 on", (value) => count.accepts(value) && value >= 400);
 /** Longest believable wait for another process's summary, in timeouts. A longer one was set by a wrong clock. */
 const MOST_TIMEOUTS = 2;
 const OPTIONS = {
@@ -166,8 +163,7 @@ class Manager {
   }
 
   #setLimit(name, n) {
-    const [, rule] = OPTIONS[name];
-    if (!rule.accepts(n)) throw new TypeError(`${name} is ${show(n)}; it must be ${rule.allowed}`);
+    checkValue(name, n, OPTIONS[name][1]);
     this.#core.options[name] = n;
   }
 }

@@ -3,6 +3,7 @@
 "use strict";
 
 const { createHash, randomUUID: newId } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
+const { attempt } = require("../helpers.js");
 const { show } = require("../options.js");
 const { isPlain, plainText, written } = require("../shapes/text.js");
 
@@ -89,11 +90,9 @@ function isBlock(block) {
 function jsonCopy(name, value) {
   const { allowed, accepts } = COPIED[name];
   if (!accepts(value)) throw new TypeError(`message.${name} must be ${allowed}`);
-  try {
-    return parsed(written(value));
-  } catch {
-    throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
-  }
+  const copy = attempt(() => parsed(written(value)));
+  if (copy !== undefined) return copy;
+  throw new TypeError(`message.${name} must be what JSON can say, without cycles or BigInts`);
 }
 
 /** Parses JSON and freezes the value deeply. */

@@ -2,6 +2,7 @@
 // and bounded, written into a message and read from it.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { clip, plainText } = require("../shapes/text.js");
 
 /** The message of a memory is tagged as a record and no instruction. A model wrote it, from text that can come from anywhere. */
@@ -43,13 +44,9 @@ function readPairs(answer) {
 
 /** Returns no pair or one. */
 function readPair(json) {
-  try {
-    const { q, question, a, answer } = JSON.parse(json);
-    const pair = { q: q ?? question, a: a ?? answer };
-    return isPair(pair) && pair.q.trim() !== "" ? [shortened(pair, REMEMBERED)] : [];
-  } catch {
-    return [];
-  }
+  const { q, question, a, answer } = attempt(() => JSON.parse(json), {});
+  const pair = { q: q ?? question, a: a ?? answer };
+  return isPair(pair) && pair.q.trim() !== "" ? [shortened(pair, REMEMBERED)] : [];
 }
 
 /** Returns the pairs with clipped texts, in each form, the longest first. */
@@ -75,12 +72,8 @@ function memoryText(pairs) {
 function readMemory(message) {
   const text = message?.role === "user" ? plainText(message.content) : "";
   if (!text.startsWith(OPEN) || !text.endsWith(CLOSE)) return undefined;
-  try {
-    const pairs = JSON.parse(text.slice(OPEN.length, text.length - CLOSE.length));
-    return arePairs(pairs) ? pairs : undefined;
-  } catch {
-    return undefined;
-  }
+  const pairs = attempt(() => JSON.parse(text.slice(OPEN.length, text.length - CLOSE.length)));
+  return arePairs(pairs) ? pairs : undefined;
 }
 
 module.exports = { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs };

@@ -4,6 +4,7 @@
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
+const { attempt, isObject } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
@@ -229,7 +230,7 @@ class RollingMemory {
 
   /** Returns the system messages, the newest messages, and the rounds before them. */
   #split(messages, keep) {
-    const list = messages.filter((message) => typeof message === "object" && message !== null);
+    const list = messages.filter(isObject);
     const system = list.filter((message) => message.role === "system");
     const others = list.filter((message) => message.role !== "system");
     const memory = readMemory(others[0]);
@@ -316,15 +317,13 @@ function withoutQuestion(messages, question) {
   return question !== undefined && asks(messages.at(-1), question) ? messages.slice(0, -1) : messages;
 }
 
+/** False also for a Proxy that throws. */
 function asks(message, question) {
-  try {
+  return attempt(() => {
     if (message?.role !== "user") return false;
     if (typeof question === "string") return plainText(message.content) === question;
     return isDeepStrictEqual(message.content, question);
-  } catch {
-    // A message can be a Proxy that throws.
-    return false;
-  }
+  }, false);
 }
 
 /** True for the same message or a copy: hosts that store transcripts pass copies. */

@@ -2,6 +2,7 @@
 // and never closes the handle.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { DatabaseError, handleError } = require("./database_errors.js");
 
 /** SQLite's primary result codes (sqlite.org/rescode.html): the number in node:sqlite, the name in better-sqlite3. */
@@ -61,12 +62,11 @@ class SqliteHandle {
       this.run(isOwn ? "COMMIT" : "RELEASE strata");
       return result;
     } catch (error) {
-      try {
+      // SQLite may have rolled back by itself, or the handle is closed.
+      attempt(() => {
         this.run(isOwn ? "ROLLBACK" : "ROLLBACK TO strata");
         if (!isOwn) this.run("RELEASE strata");
-      } catch {
-        // SQLite rolled back by itself, or the handle is closed.
-      }
+      });
       throw error;
     }
   }

@@ -3,7 +3,7 @@
 
 const { joinedText, json } = require("../hook/snapshot.js");
 const { PART, blockOf, blocksOf, callBlock, countedBlock, partsOf } = require("./parts.js");
-const { inParts } = require("./shapes.js");
+const { hasPart, inParts } = require("./shapes.js");
 
 const ROLES = ["system", "user", "assistant", "tool"];
 const MARK = /^(?:tool-(?:call|result|approval-re(?:quest|sponse))|reasoning|file)$/;
@@ -25,12 +25,8 @@ function isReadable(message) {
   return Array.isArray(content) && content.every((part) => typeof part?.type === "string");
 }
 
-function isMarked({ content }) {
-  return (
-    Array.isArray(content) &&
-    content.some((part) => MARK.test(part?.type) || (part?.type === "image" && part.image !== undefined))
-  );
-}
+const isMarked = (message) =>
+  hasPart(message, ({ type, image }) => MARK.test(type) || (type === "image" && image !== undefined));
 
 function read({ role, content }, calls) {
   if (role === "tool") return readResults(content, calls);

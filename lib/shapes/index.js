@@ -1,12 +1,11 @@
 // Converts messages of other stacks to pi's and back, each by its shape, and edits lists of them by a hook.
 "use strict";
 
+const { areSame, isObject } = require("../helpers.js");
 const { SOURCE } = require("./parts.js");
 const aiSdk = require("./ai-sdk.js");
 const { anthropic, openai, pi, responses, seed } = require("./shapes.js");
 const { callsIn, isResult } = require("./text.js");
-
-const isObject = (value) => typeof value === "object" && value !== null;
 
 /** Known shapes that cannot be read, with the mark of each. */
 const UNREAD = [
@@ -66,15 +65,14 @@ class Shapes {
 
   /** Returns the stand-ins of a message; undefined for pi's own. `calls` are those before it, by id. */
   #standIns(message, calls) {
-    if (typeof message !== "object" || message === null) return undefined;
+    if (!isObject(message)) return undefined;
     const shape = this.#shapeOf(message);
     if (shape === undefined) return undefined;
     const values = Object.values(message).flatMap((value) =>
       Array.isArray(value) ? [value, value.length] : value,
     );
     const known = this.#read.get(message);
-    const isSame =
-      known?.values.length === values.length && known.values.every((value, i) => value === values[i]);
+    const isSame = known !== undefined && areSame(known.values, values);
     const standIns = isSame ? known.standIns : shape.read(message, calls);
     if (!isSame) this.#read.set(message, { values, standIns });
     for (const standIn of standIns) {
@@ -113,10 +111,8 @@ class Shapes {
   #written(source, standIns) {
     const known = this.#read.get(source);
     if (known === undefined) return source;
-    const areSame = (others) =>
-      others.length === standIns.length && others.every((one, i) => one === standIns[i]);
-    if (areSame(known.standIns)) return source;
-    if (!areSame(known.edited?.standIns ?? [])) {
+    if (areSame(known.standIns, standIns)) return source;
+    if (!areSame(known.edited?.standIns ?? [], standIns)) {
       const message = this.#shapeOf(source).write(source, standIns, (one) => known.standIns.includes(one));
       known.edited = { standIns, message };
     }
@@ -132,8 +128,7 @@ class Shapes {
     const list = this.read(whole);
     const made = await transform(list);
     const written = made === list ? whole : this.write(made, whole);
-    const isSame = written.length === messages.length && written.every((one, i) => one === messages[i]);
-    if (isSame) return messages;
+    if (areSame(written, messages)) return messages;
     if (written.length > 0) this.#keep(written, whole.slice(), messages);
     return written;
   }

@@ -3,6 +3,7 @@
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
+const { attempt } = require("../helpers.js");
 const { isUnsent, joinedText, json } = require("../hook/snapshot.js");
 const { checkMessages, show } = require("../options.js");
 const { answeredId, callsIn, isResult, plainText, readCall } = require("./text.js");
@@ -82,13 +83,7 @@ function restored(message) {
 }
 
 /** False also for values nested too deeply to compare. */
-function isSame(a, b) {
-  try {
-    return isDeepStrictEqual(a, b);
-  } catch {
-    return false;
-  }
-}
+const isSame = (a, b) => attempt(() => isDeepStrictEqual(a, b), false);
 
 function fromOpenAIMessages(messages) {
   if (!Array.isArray(messages)) checkMessages("fromOpenAIMessages", messages);
@@ -206,13 +201,11 @@ function fromOpenAICall(call) {
 
 /** Parses arguments. Returns broken JSON, a bare string and numbers longer than JavaScript's as they are. */
 function parsed(text) {
-  try {
+  return attempt(() => {
     const value = JSON.parse(text);
     const isExact = typeof value !== "string" && json(value) !== "" && keepsNumbers(text);
     return isExact ? value : text;
-  } catch {
-    return text;
-  }
+  }, text);
 }
 
 function keepsNumbers(text) {

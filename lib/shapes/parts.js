@@ -2,6 +2,7 @@
 // serves all stacks: the names of their parts do not collide.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { joinedText, json, string } = require("../hook/snapshot.js");
 
 /** Key of a stand-in and its edited copies: the message that it represents. */
@@ -51,14 +52,9 @@ function imageBlock(part, mimeType = part.mimeType) {
   return file?.byteLength > 0 ? { ...block, base64Units: Math.ceil(file.byteLength / 3) * 4 } : block;
 }
 
-/** Returns a call. Arguments that are JSON are parsed. */
+/** Returns a call. Arguments that are JSON are parsed; of others the text itself counts. */
 function callBlock(part, id, name, given) {
-  let args = given;
-  try {
-    if (typeof given === "string") args = JSON.parse(given);
-  } catch {
-    // The text itself counts.
-  }
+  const args = typeof given === "string" ? attempt(() => JSON.parse(given), given) : given;
   return { type: "toolCall", id, name, arguments: args, [PART]: part };
 }
 

@@ -7,6 +7,11 @@
 const { json } = require("../hook/snapshot.js");
 const { PART, blockOf, blocksOf, callBlock, contentOf, countedBlock, partsOf } = require("./parts.js");
 
+/** Types of parts that only one stack has. */
+const OPENAI_PART = /^(?:image_url|input_audio|refusal)$/;
+const RESPONSES_PART = /^(?:input_text|output_text|input_image|input_file)$/;
+const ANTHROPIC_PART = /^(?:(?:server_)?tool_use|tool_result|document)$/;
+
 const hasPart = ({ content }, isOwn) => Array.isArray(content) && content.some((part) => isOwn(part ?? {}));
 const listOf = (value) => (Array.isArray(value) ? value : []);
 const system = (role) => (role === "developer" ? "system" : role);
@@ -102,10 +107,7 @@ const openai = {
     Array.isArray(message.tool_calls) ||
     message.tool_call_id !== undefined ||
     message.function_call?.name !== undefined ||
-    hasPart(
-      message,
-      ({ type, file }) => /^(?:image_url|input_audio|refusal)$/.test(type) || file !== undefined,
-    ),
+    hasPart(message, ({ type, file }) => OPENAI_PART.test(type) || file !== undefined),
   read({ role, tool_name: tool, name = tool, content, tool_calls: calls, function_call: old, ...message }) {
     const said = blocksOf(content);
     if (role === "tool" || role === "function") {
@@ -127,7 +129,7 @@ function openaiCall(call) {
 const responses = {
   isMarked: (item) =>
     (typeof item.type === "string" && (item.role === undefined || item.type === "message")) ||
-    hasPart(item, ({ type }) => /^(?:input_text|output_text|input_image|input_file)$/.test(type)),
+    hasPart(item, ({ type }) => RESPONSES_PART.test(type)),
   read(item) {
     const { type, role, content, call_id: id, name = type, arguments: given, input, output, summary } = item;
     if (role === "assistant") return answer(...blocksOf(content));
@@ -158,11 +160,7 @@ const answer = (...content) => [{ role: "assistant", content, leadsNext: true }]
 /** Anthropic's messages. A user message can hold results, and text after them. */
 const anthropic = {
   isMarked: (message) =>
-    hasPart(
-      message,
-      ({ type, source }) =>
-        /^(?:(?:server_)?tool_use|tool_result|document)$/.test(type) || source !== undefined,
-    ),
+    hasPart(message, ({ type, source }) => ANTHROPIC_PART.test(type) || source !== undefined),
   read({ role, content }) {
     const isResult = (part) => part?.type === "tool_result";
     const results = content.filter(isResult).map((part) => ({
@@ -178,4 +176,4 @@ const anthropic = {
   write: inParts("content", (part, { content }) => ({ ...part, content: contentOf(part.content, content) })),
 };
 
-module.exports = { anthropic, inParts, openai, payloadOf, pi, responses, seed };
+module.exports = { anthropic, hasPart, inParts, openai, payloadOf, pi, responses, seed };

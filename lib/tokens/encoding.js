@@ -2,6 +2,7 @@
 // encoder encodes the text between them.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");
 const { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts } = require("./ids.js");
@@ -147,13 +148,7 @@ function foreignTexts(name, special) {
   const ids = new Set(Object.values(builtIn));
   // An ordinary token keeps its text, whatever else has its id.
   const isOrdinary = (id) => {
-    if (ids.has(id)) return false;
-    try {
-      decodeIds(checked([id]), name);
-      return true;
-    } catch {
-      return false;
-    }
+    return !ids.has(id) && attempt(() => decodeIds(checked([id]), name)) !== undefined;
   };
   const isForeign = ([text, id]) => builtIn[text] !== id && !isOrdinary(id);
   // A lone surrogate becomes U+FFFD, as in the native decoder.

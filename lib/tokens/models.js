@@ -2,6 +2,7 @@
 // the nearest. The vocabularies are in the native engine.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { native } = require("../native/native.js");
 const { nearest, showUpTo } = require("../options.js");
@@ -16,6 +17,7 @@ const O200K =
   `[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${CONTRACTION}?|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${CONTRACTION}?|` +
   "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 const PATTERNS = { gpt2: GPT2, cl100k: CL100K, o200k: O200K };
+const withPattern = ([name, encoding]) => [name, { ...encoding, pattern: PATTERNS[encoding.pattern] }];
 
 /**
  * By name of the encoding:
@@ -28,12 +30,7 @@ const PATTERNS = { gpt2: GPT2, cl100k: CL100K, o200k: O200K };
  *
  * gpt2 is the first name of r50k_base.
  */
-const TABLE = Object.fromEntries(
-  Object.entries(encodings).map(([name, encoding]) => [
-    name,
-    { ...encoding, pattern: PATTERNS[encoding.pattern] },
-  ]),
-);
+const TABLE = Object.fromEntries(Object.entries(encodings).map(withPattern));
 
 const ENCODINGS = Object.keys(TABLE);
 /** Longest part of an unknown name that an error shows, UTF-16 units. */
@@ -127,12 +124,10 @@ function encodingOfTranscript(wanted, messages, latest) {
 
 /** Returns the model of an answer; undefined for a failed answer and for a message that cannot be read. */
 function modelOf(message) {
-  try {
+  return attempt(() => {
     if (message?.role !== "assistant" || UNSENT_STOP_REASONS.has(message.stopReason)) return undefined;
     return typeof message.model === "string" ? message.model : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 module.exports = {

@@ -1,6 +1,7 @@
 // Exact counts for JavaScript: of a string, a message or an array of messages, by any encoding.
 "use strict";
 
+const { attempt, isObject, sumOf } = require("../helpers.js");
 const { native } = require("../native/native.js");
 const { Batch } = require("../hook/snapshot.js");
 const { anything, checkOptions } = require("../options.js");
@@ -20,15 +21,11 @@ function count(input, options, offThread) {
   if (isText && !offThread) return native().countText(input, encoding);
   const message = isText ? { role: "user", content: input } : input;
   const list = Array.isArray(message) ? message : [message];
-  if (!list.every((message) => typeof message === "object" && message !== null)) {
+  if (!list.every(isObject)) {
     throw new TypeError("countTokens: input must be a string, a message or an array of messages");
   }
   const sizes = sizesOf(new Shapes().read(list), offThread, encoding);
   return offThread ? sizes.then(sumOf) : sumOf(sizes);
-}
-
-function sumOf(sizes) {
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 const COUNT_OPTIONS = { encoding: [undefined, anything], model: [undefined, anything] };
@@ -58,12 +55,8 @@ function sizesOf(list, offThread, encoding, byLength) {
 function isChat(input) {
   if (!Array.isArray(input) || !input.every((message) => typeof message?.content === "string")) return false;
   const isText = ({ content }) => typeof content === "string" || content.every(({ type }) => type === "text");
-  try {
-    return new Shapes().read(input).every(isText);
-  } catch {
-    // Another shape, of which only the contents are read.
-    return true;
-  }
+  // Of another shape only the contents are read.
+  return attempt(() => new Shapes().read(input).every(isText), true);
 }
 
 /** As in gpt-tokenizer: the count, or false if it is more than `limit`. */

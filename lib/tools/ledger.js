@@ -5,8 +5,7 @@
 const { Bill, rowOf } = require("../bill/bill.js");
 const { checkPrices, countsOf } = require("../bill/prices.js");
 const { Hook } = require("../hook/hook.js");
-const { asked, checkHookOptions } = require("../hook/options.js");
-const { anything, times } = require("../options.js");
+const { anything } = require("../options.js");
 const { countTokens } = require("./count.js");
 
 /** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
@@ -15,16 +14,9 @@ const TELLING_SHARE = 0.005;
 
 async function ledger(messages, options) {
   if (!Array.isArray(messages)) throw new TypeError("ledger: messages must be an array");
-  checkHookOptions("ledger", options, { prices: [undefined, anything] });
-  const { prices, ...ofHook } = options ?? {};
-  const hook = new Hook("ledger", ofHook);
-  const { cache, warmedAt } = hook.options;
-  const bill = new Bill({
-    prices: checkPrices("ledger", prices),
-    contextWindow: hook.contextWindow(),
-    ttlSeconds: cache.ttlSeconds,
-    warmedAt: () => asked(warmedAt, times) ?? [],
-  });
+  const hook = new Hook("ledger", options, { prices: [undefined, anything] });
+  const prices = checkPrices("ledger", hook.options.prices);
+  const bill = hook.newBill({ prices, contextWindow: hook.contextWindow() });
   const calls = await callsIn(hook, messages.slice());
   let isRewritten = false;
   for (const { row, isPresent, isStale } of calls) {

@@ -90,11 +90,10 @@ async function lookUp(results, wanted, signal) {
   while (handles.length < results.length) {
     signal?.throwIfAborted?.();
     const batch = new Batch();
-    const from = handles.length;
-    for (let at = from; at < results.length && batch.units < BATCH_UNITS; at += 1) batch.add(results[at]);
+    for (let at = handles.length; at < results.length && batch.units < BATCH_UNITS; at += 1)
+      batch.add(results[at]);
     handles.push(...(await native().handles(batch)));
-    const isWanted = (handle, i) => i >= from && (handle === wanted || results[i].toolCallId === wanted);
-    const at = handles.findIndex(isWanted);
+    const at = handles.findIndex((handle, i) => handle === wanted || results[i].toolCallId === wanted);
     if (at !== -1) return { found: results[at] };
   }
   return { handles };

@@ -49,10 +49,8 @@ function ask(name, messages, api, method) {
 function mended(message, { blocks, isRewritten }) {
   const { content } = message;
   if (!isRewritten) return withContent(message, without(content, blocks));
-  const copy = withContent(
-    message,
-    Array.isArray(content) ? without(content, blocks).map(wellFormed) : content,
-  );
+  const left = Array.isArray(content) ? without(content, blocks).map(wellFormed) : content;
+  const copy = withContent(message, left);
   for (const field of ["content", "summary", "command", "output"]) {
     if (typeof copy[field] === "string") copy[field] = copy[field].toWellFormed();
   }

@@ -103,14 +103,12 @@ function stepsOf(lines, selected) {
     boundary = line.boundary ?? boundary;
     if (isSummary) addSummary(steps, line, { boundary, isSelected: selected.has(line) });
     if (isSummary || message === undefined || !selected.has(line)) continue;
-    const before = steps.get(response);
-    if (response === undefined)
+    if (response === undefined) {
       for (const each of messagesOf(line, toolNames)) steps.set(each, { ids: [id], message: each });
-    else
-      steps.set(response, {
-        ids: [...(before?.ids ?? []), id],
-        message: answerOf(line, before?.message),
-      });
+    } else {
+      const { ids = [], message: before } = steps.get(response) ?? {};
+      steps.set(response, { ids: [...ids, id], message: answerOf(line, before) });
+    }
   }
   return withResultsBehindCalls(Array.from(steps.values()));
 }

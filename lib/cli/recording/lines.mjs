@@ -1,6 +1,7 @@
 // Reads a recorded file line by line, and recognises its recorder by the content. A line that cannot be read is reported with its
 // number and left out; its text is never quoted.
 
+import { attempt } from "../../helpers.js";
 import { Shapes } from "../../shapes/index.js";
 import { claude } from "./claude.mjs";
 import { pi } from "./pi.mjs";
@@ -14,10 +15,8 @@ const bare = {
   forms: {},
   recordingOf(entries) {
     const messages = new Shapes().read(entries.flatMap(({ message }) => message ?? []));
-    return new Recording(
-      "messages",
-      messages.map((message) => ({ message })),
-    );
+    const steps = messages.map((message) => ({ message }));
+    return new Recording("messages", steps);
   },
 };
 
@@ -58,10 +57,8 @@ export async function readLines(chunks) {
 
 /** Adds the objects of a JSON text, or the problem with it. */
 function parse(what, text, line, { objects, problems }) {
-  let value;
-  try {
-    value = JSON.parse(text);
-  } catch {
+  const value = attempt(() => JSON.parse(text));
+  if (value === undefined) {
     problems.push({ line, message: `The ${what} is not valid JSON.` });
     return;
   }

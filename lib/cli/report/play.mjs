@@ -82,7 +82,7 @@ export async function billOf(recording, policy, setting) {
   const { contextWindow, prices: by, byCall, estimates, cache = "prefix", onCall } = setting;
   const { calls = recording.calls } = setting;
   const life = { ttlMs: 1000 * (by.ttlSeconds ?? Infinity), warmedAt: recording.times.warmedAt };
-  const caches = { prefix: cacheOf("prefix", life), breakpoint: cacheOf("breakpoint", life) };
+  const caches = { prefix: cacheModel("prefix", life), breakpoint: cacheModel("breakpoint", life) };
   const bill = {
     ...{ calls: 0, tokens: 0, peak: 0, overflows: 0 },
     dollars: { prefix: 0, breakpoint: 0 },
@@ -132,7 +132,7 @@ function usageOf({ usage }, { tokens, read, price, unit }) {
  * beginning of an earlier request, a "breakpoint" cache only whole ones. Reading keeps an entry alive; at the times `warmedAt`
  * the host keeps the newest alive.
  */
-function cacheOf(kind, { ttlMs, warmedAt }) {
+function cacheModel(kind, { ttlMs, warmedAt }) {
   let entries = [];
   const isAlive = (entry, timeMs) => !(timeMs - entry.timeMs > ttlMs);
   const warm = (entry, timeMs) => {

@@ -94,6 +94,6 @@ export function costText(cost, { unit }) {
 }
 
 /** Prices as the hook's option takes them, relative to input. */
-export function cacheOf({ input, read, write, ttlSeconds }) {
+export function cacheOptionsOf({ input, read, write, ttlSeconds }) {
   return { read: read / input, write: write / input, ttlSeconds };
 }

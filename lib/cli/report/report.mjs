@@ -8,7 +8,7 @@ import { createTransformContext } from "../../hook/hook.js";
 import { pageWith } from "../../inspector/page.js";
 import { onFile } from "../terminal.mjs";
 import { billOf } from "./play.mjs";
-import { cacheOf } from "./prices.mjs";
+import { cacheOptionsOf } from "./prices.mjs";
 import { unedited } from "./run.mjs";
 
 /** Content security policy of the page as a file: it runs its own script and uses its own styles. */
@@ -30,7 +30,7 @@ const SETTINGS = {
 export const hookPolicy =
   (options) =>
   ({ contextWindow, prices }) =>
-    createTransformContext({ contextWindow, cache: cacheOf(prices), ...options });
+    createTransformContext({ contextWindow, cache: cacheOptionsOf(prices), ...options });
 
 /** Makers of the policies that a report compares, by name; each gets `{ contextWindow, prices }`. */
 export const POLICIES = {
@@ -85,10 +85,8 @@ async function checkFile(path) {
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
 export async function writeReport(path, text) {
   const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const written = writeFile(beside, text).then(() => rename(beside, path));
-  await onFile(
-    "write",
-    path,
-    written.finally(() => rm(beside, { force: true })),
-  );
+  const written = writeFile(beside, text)
+    .then(() => rename(beside, path))
+    .finally(() => rm(beside, { force: true }));
+  await onFile("write", path, written);
 }

@@ -6,9 +6,9 @@ import { Call } from "../../hook/call.js";
 import { Hook } from "../../hook/hook.js";
 import { runs } from "../../inspector/changes.js";
 import { CallLog } from "../../inspector/log.js";
-import { quantile, shared } from "../numbers.mjs";
+import { apportioned, quantile } from "../numbers.mjs";
 import { billOf, estimatesOf } from "./play.mjs";
-import { cacheKindOf, cacheOf, pricesOf } from "./prices.mjs";
+import { cacheKindOf, cacheOptionsOf, pricesOf } from "./prices.mjs";
 
 const { LAYERS } = contract;
 
@@ -33,7 +33,7 @@ export function settingOf(session, hook, price) {
  */
 export async function runOf(session, { onCall, ...setting }) {
   const { hook: options, contextWindow, prices } = setting;
-  const cache = options.cache === "auto" ? "auto" : cacheOf(prices);
+  const cache = options.cache === "auto" ? "auto" : cacheOptionsOf(prices);
   const hook = new Hook("replay", { ...session.times, ...options, cache, contextWindow });
   const log = new CallLog({ ttlSeconds: prices.ttlSeconds, warmedAt: session.times.warmedAt });
   let [outcome, times] = [];
@@ -63,7 +63,7 @@ export async function runOf(session, { onCall, ...setting }) {
 function savedByLayer({ edits }, tokens) {
   const weights = LAYERS.map(() => 0);
   for (const { layer, cl100kSaved } of edits) weights[layer] += cl100kSaved;
-  const parts = shared(tokens, weights);
+  const parts = apportioned(tokens, weights);
   return Object.fromEntries(LAYERS.map((layer, i) => [layer, parts[i]]));
 }
 
