@@ -106,12 +106,12 @@ impl Conversation {
         let window = terms.limits.context_window;
         // Under `everyCall` only reports of this conversation make the estimate.
         let estimate = lessons.estimate(newest).filter(|_| self.mode == Mode::Sticky);
-        fold.reports.calibration.set_known(Known {
+        fold.reports.calibration.known = Known {
             overhead_tokens: terms.overhead_tokens,
             estimate,
             window: lessons.window(newest, window),
             stated_window: window,
-        });
+        };
         fold.reports.watch.set_times(&terms.warmed_ms, &terms.lost_ms);
         // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);
@@ -121,7 +121,7 @@ impl Conversation {
         plan.moves = plan.moves_in(transcript);
         let calibration = &fold.reports.calibration;
         let estimate = calibration.estimate();
-        let is_over = calibration.room().is_some() || estimate.tokens(plan.after) > fold.limits.budget();
+        let is_over = calibration.room.is_some() || estimate.tokens(plan.after) > fold.limits.budget();
         // A failed answer may be from another model than the last report: then the lesson mixes two models.
         let lesson = calibration.lesson().filter(|lesson| Some(lesson.source) == newest);
         let newly_learned = lesson.and_then(|lesson| lessons.learn(lesson, window));

@@ -61,7 +61,7 @@ impl Layers {
 /// Applies layer 4 with the least losses.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
     if !fits(account, limits, calibration) {
-        let most = calibration.room().unwrap_or_else(|| limits.most_words());
+        let most = calibration.room.unwrap_or_else(|| limits.most_words());
         let goals = Goals { most, ..Goals::least(calibration.budget(limits)) };
         shrink(account, &calibration.estimate(), goals);
     }

@@ -52,7 +52,10 @@ pub struct Lessons {
 impl Lessons {
     /// What is known of a model; without `source`, of the one that answered last.
     fn model(&self, source: Option<&Source>) -> Option<&Model> {
-        source.map_or_else(|| self.models.last().map(|(_, model)| model), |source| self.models.get(source))
+        match source {
+            Some(source) => self.models.get(source),
+            None => self.models.entries.last().map(|(_, model)| model),
+        }
     }
 
     /// The estimate of a model; without `source`, of the one that answered last.

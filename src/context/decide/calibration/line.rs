@@ -47,7 +47,7 @@ pub(super) struct Line {
     /// The scale before any step.
     prior: f64,
     /// Newest last.
-    reports: Vec<Report>,
+    pub(super) reports: Vec<Report>,
     /// The smallest prompt so far, even if older than these.
     smallest: Report,
     doubted: Option<Report>,
@@ -98,11 +98,6 @@ impl Line {
         let mut line = Self { prior, reports, smallest: first, doubted: None, estimate, missed: 0.0 };
         line.fit();
         line
-    }
-
-    /// Number of reports behind the line.
-    pub(super) fn reports(&self) -> usize {
-        self.reports.len()
     }
 
     /// Adds the next report. Unless certain, one far off is doubted until the next agrees.

@@ -79,7 +79,7 @@ impl Fold {
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
         let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
-        is_failed && self.reports.calibration.room().is_none()
+        is_failed && self.reports.calibration.room.is_none()
     }
 
     /// Tokens of the lower of threshold and budget.
@@ -145,7 +145,7 @@ impl Fold {
         let carried = self.rental.carried + if is_retry { 0.0 } else { prices.read * removable };
         let pays = |verdict| carried >= self.least_times(verdict, context) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
-        let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
+        let is_refused = self.reports.calibration.room.is_some_and(|room| context > room);
         let is_over =
             is_refused || images::is_over(&self.account, &self.limits) || context > self.budget_due();
         let verdict = if is_retry {
