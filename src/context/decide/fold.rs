@@ -101,60 +101,59 @@ impl Fold {
     /// Enters the new messages of `transcript`. `lessons` know which answers belong to calls with another list.
     pub fn play(&mut self, transcript: &Transcript, lessons: &mut Lessons) {
         let known = self.account.rows().len();
-        let (is_met, mut is_caught_up) = (known == 0, false);
         for (index, message) in transcript.messages().iter().enumerate().skip(known) {
             if message.assistant().is_some() {
                 let raw = self.account.raw();
                 let sent = lessons.sent_before(transcript, index, raw);
                 // On first sight, an unchanged list counts as the one that was sent.
-                let other_list = sent.filter(|sent| !is_met || sent.raw != raw);
-                let mut request = self.settle_request(index, message, other_list.is_some());
-                if request.is_planned_here {
-                    self.has_answer = true;
-                    request.stated_window = Some(self.host_limits.context_window);
-                    let Request { sent: edited, stated_window, .. } = request;
-                    lessons.answered(message, SentSizes { raw, edited, stated_window });
-                } else if let Some(sent) = other_list {
-                    lessons.answered(message, sent);
-                    request.other_list = other_list;
-                } else {
-                    // A summary replaced the answered call, which was recent: the latest stated window holds.
-                    request.stated_window = lessons.stated_window();
-                }
+                let other_list = sent.filter(|sent| known > 0 || sent.raw != raw);
+                let request = self.settle_request(index, message, other_list, lessons);
                 // A late report was not known yet when this call was planned.
-                if !replace(&mut is_caught_up, true) {
-                    self.reports.catch_up(&mut self.account, transcript);
-                }
+                self.reports.catch_up(&mut self.account, transcript);
                 self.reports.enter(&self.account, index, message, request);
                 self.narrow();
             }
             self.enter(index, message, transcript);
         }
-        if !is_caught_up {
-            self.reports.catch_up(&mut self.account, transcript);
-        }
+        self.reports.catch_up(&mut self.account, transcript);
     }
 
     /// Settles the request that `message` answers. Replays the decision if this process did not make it, unless the call had
-    /// another list.
-    fn settle_request(&mut self, index: usize, message: &Message, is_of_other_list: bool) -> Request {
+    /// another list, with the sizes `other_list`.
+    fn settle_request(
+        &mut self,
+        index: usize,
+        message: &Message,
+        other_list: Option<SentSizes>,
+        lessons: &mut Lessons,
+    ) -> Request {
         let is_planned_here = self.pending.as_ref().is_some_and(|call| call.at == index);
         if !is_planned_here {
             self.withdraw();
             // A call with another list decided nothing about this one.
-            if !is_of_other_list && !self.reports.is_older_than_summary(message.timestamp_ms) {
+            if other_list.is_none() && !self.reports.is_older_than_summary(message.timestamp_ms) {
                 self.decide(false);
             }
         }
-        let sent = self.account.sent();
-        let sent = self.pending.take().map_or(sent, |pending| pending.call.sent.edited);
+        let edited = self.pending.take().map_or(self.account.sent(), |pending| pending.call.sent.edited);
         if self.layers.is_some() {
             self.account.end_trial();
         } else {
             self.account.keep_trial();
         }
         let touched = self.account.take_oldest_touched();
-        Request { sent, touched, is_planned_here, stated_window: None, other_list: None }
+        let other_list = other_list.filter(|_| !is_planned_here);
+        // If a summary replaced the answered call, which was recent, the latest stated window holds.
+        let stated_window = is_planned_here.then_some(self.host_limits.context_window);
+        let stated_window = stated_window.or_else(|| lessons.stated_window());
+        let planned = SentSizes { raw: self.account.raw(), edited, stated_window };
+        let (sent, is_of_other_list) = (other_list.unwrap_or(planned), other_list.is_some());
+        let is_ours = is_planned_here || is_of_other_list;
+        if is_ours {
+            lessons.answered(message, sent);
+        }
+        self.has_answer |= is_planned_here;
+        Request { sent, touched, is_ours, is_of_other_list }
     }
 
     /// Enters the next message.
