@@ -54,10 +54,3 @@ impl Default for Policy {
         Self { prices: None, ttl_seconds: None, economy: ECONOMY_BALANCED, calibrate: true }
     }
 }
-
-impl Policy {
-    /// Expected later uses that a token must be worth to stay.
-    pub fn price(&self) -> f64 {
-        1.0 / self.economy
-    }
-}

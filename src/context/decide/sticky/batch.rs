@@ -169,7 +169,10 @@ impl Fold {
         let (estimate, attempts, thinking) =
             (self.estimate(), self.attempts(spared, targets), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
-        let (price, cost) = (self.policy.price(), self.cost(targets));
+        let (prices, economy, context) = (self.prices(), self.policy.economy, self.context());
+        // Expected later uses that a token must be worth to stay, and input tokens that a lost use costs.
+        let (price, lost_use) =
+            (1.0 / economy, if targets.is_short { LIMIT_TIMES * economy } else { economy });
         // If room is short, uses count only until new messages fill the room, calls have no worth of their own, and no more
         // goes than must.
         let (ahead, own_call) =
@@ -199,10 +202,14 @@ impl Fold {
             ladder.lost
         };
         let mark = account.mark();
+        // Cost of an attempt per token of room: the rewrite and the lost uses. Infinite if it leaves more than its target.
         let costs = attempts.iter().map(|&attempt| {
-            let lost = take_steps(account, attempt);
-            let cost = cost.of(account, lost, attempt.target);
+            let lost = lost_use * take_steps(account, attempt);
+            let left = estimate.tokens(account.sent());
+            let rewrite = prices.rewrite(rewritten_tokens(account, &estimate, prices));
             account.go_back(mark);
+            let is_enough = left <= attempt.target;
+            let cost = if is_enough { (rewrite + lost) / (context - left).max(1.0) } else { f64::INFINITY };
             (cost, attempt)
         });
         let cheapest = match attempts[..] {
@@ -235,13 +242,6 @@ impl Fold {
             passed += row.tokens();
         }
         starts
-    }
-
-    /// The cost function for batches on the current request.
-    fn cost(&self, targets: &Targets) -> Cost {
-        let (prices, economy) = (self.prices(), self.policy.economy);
-        let lost_use = if targets.is_short { LIMIT_TIMES * economy } else { economy };
-        Cost { prices, lost_use, estimate: self.estimate(), context: self.context() }
     }
 
     /// Returns `true` if a quarter of the room is less than [`LEAST_CONTEXT`].
@@ -284,32 +284,6 @@ struct Attempt {
     start: usize,
     /// Provider tokens that it leaves at most. To get there, steps may lose more than their tokens are worth.
     target: f64,
-}
-
-/// The cost function of batches.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    prices: Prices,
-    /// Input tokens that a lost use costs.
-    lost_use: f64,
-    estimate: Estimate,
-    /// Provider tokens before the batch.
-    context: f64,
-}
-
-impl Cost {
-    /// Cost of the tried batch per token of room, in input tokens: the rewrite and the lost uses. Infinite if it leaves more
-    /// than `target` tokens.
-    fn of(&self, account: &Account, lost: f64, target: f64) -> f64 {
-        let Self { prices, lost_use, estimate, context } = self;
-        let left = estimate.tokens(account.sent());
-        if left > target {
-            return f64::INFINITY;
-        }
-        let won = (context - left).max(1.0);
-        let rewritten = rewritten_tokens(account, estimate, *prices);
-        (prices.rewrite(rewritten) + lost_use * lost) / won
-    }
 }
 
 /// Target sizes of a batch, in provider tokens.
