@@ -133,7 +133,7 @@ impl Fold {
         let Self { account, limits, .. } = self;
         let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
         let still_has_it = |&index: &usize| {
-            account.row(index).is_some_and(|row| row.form() == Form::Whole && row.message.is_sent)
+            account.row(index).is_some_and(|row| *row.form() == Form::Whole && row.message.is_sent)
                 && thinking::is_strippable(account, index, step)
         };
         account.live_before(end).filter(still_has_it).collect()

@@ -99,7 +99,7 @@ impl Ladder<'_> {
 
     /// Returns `true` for a whole result with a head or tail that the host set.
     fn shows_ends(&self, index: usize) -> bool {
-        self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
+        self.account.row(index).filter(|row| *row.form() == Form::Whole).is_some_and(|row| {
             let layout = row.message.traits.layout.as_ref();
             layout.is_some_and(|Layout { sizes, .. }| sizes.least_head + sizes.least_tail > 0)
         })
@@ -118,22 +118,18 @@ impl Ladder<'_> {
         let Some((row, pieces)) = self.account.row(index).zip(self.view.index().message(index)) else {
             return;
         };
-        let lines = match row.form() {
-            Form::Whole | Form::Cut(_) if row.message.traits.layout.is_none() => None,
+        let form = match row.form() {
+            Form::Whole | Form::Cut(_) if row.message.traits.layout.is_none() => Form::Edited,
             Form::Whole | Form::Cut(_) | Form::Lines(_) => {
                 let Some(lines) = line_cuts::choose(row, pieces, &self.view, price) else { return };
-                Some(lines)
+                Form::Lines(lines.into())
             }
             Form::Edited | Form::Gone => return,
         };
-        let form = lines.as_ref().map_or(Form::Edited, |lines| Form::Lines(lines.tokens));
-        let Some(saved) = row.tokens().checked_sub(row.tokens_as(form)).filter(|&saved| saved > 0) else {
+        let Some(saved) = row.tokens().checked_sub(row.tokens_as(&form)).filter(|&saved| saved > 0) else {
             return;
         };
-        let mut left = match &lines {
-            Some(lines) => pieces.of_rows(row, lines.rows.iter().cloned().flatten().map(|at| at as usize)),
-            None => pieces.edited.as_deref().unwrap_or_default().to_vec(),
-        };
+        let mut left = pieces.shown_as(row, &form).into_owned();
         left.sort_unstable();
         let before = pieces.shown(row);
         let mut gone = before.to_vec();
@@ -149,10 +145,7 @@ impl Ladder<'_> {
             Some(_) => (Layer::Thinking, Reason::OldThinking),
             None => (Layer::ToolResults, self.reason(&[index])),
         };
-        match lines {
-            Some(lines) => self.account.keep_lines(index, lines, layer, reason),
-            None => self.account.set(index, form, layer, reason),
-        }
+        self.account.set(index, form, layer, reason);
     }
 
     /// Returns `true` if saving `saved` cl100k tokens would leave less than the floor.

@@ -69,8 +69,8 @@ impl Account {
             Some(opener) => {
                 opener.newest_in_group = index;
                 // A late result is dropped if its call was.
-                let Sent { form, layer, reason, .. } = opener.sent;
-                (if form == Form::Gone { Sent::of(form, layer, reason) } else { whole }, opener.is_slid)
+                let is_gone = opener.sent.form == Form::Gone;
+                (if is_gone { Sent { images_out: 0, ..opener.sent.clone() } } else { whole }, opener.is_slid)
             }
             None => (whole, false),
         };
@@ -83,9 +83,9 @@ impl Account {
             is_slid,
             newest_in_group: index,
         };
-        self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(Form::Whole) });
+        self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(&Form::Whole) });
         (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
-        if row.form() != Form::Gone {
+        if *row.form() != Form::Gone {
             self.live.insert(index);
         }
         self.rows.push(row);
@@ -145,11 +145,6 @@ impl Account {
     /// The message at `index`.
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.rows.get(index).map(|row| &*row.message)
-    }
-
-    /// The form in which the message at `index` is sent; `Gone` without one.
-    pub fn form(&self, index: usize) -> Form {
-        self.rows.get(index).map_or(Form::Gone, Row::form)
     }
 
     /// The size of all messages as they came.
@@ -259,7 +254,7 @@ impl Account {
             let sent = self.rows.get(*index).map(|row| &row.sent);
             sent.is_some_and(|sent| sent.reason != Reason::OrphanResult && sent.is_edited())
         };
-        let gone = |index: usize| self.form(index) == Form::Gone;
+        let gone = |index: usize| self.rows.get(index).is_none_or(|row| *row.form() == Form::Gone);
         let mut needed: Vec<usize> = (self.last_group()..self.rows.len()).chain(step).collect();
         for &result in results {
             needed.push(result);
@@ -297,7 +292,7 @@ impl Account {
     /// The sent size if the window shows these hidden messages again.
     pub fn sent_with(&self, hidden: &[usize]) -> Size {
         let members = hidden.iter().filter_map(|&index| self.rows.get(index));
-        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.sent.form)))
+        members.fold(self.sent, |sent, row| sent.plus(row.size_as(&row.sent.form)))
     }
 
     /// Returns and resets the oldest changed message, trials included.

@@ -7,12 +7,12 @@ use crate::context::request::plan::{Action, KeptLines, Layer, Reason};
 use crate::tokens::estimate::Size;
 
 /// The form in which a message is sent. An edit only moves to a shorter one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Unedited.
     Whole,
-    /// A tool result cut to some lines; the cl100k tokens of the message then.
-    Lines(u32),
+    /// A tool result cut to some lines.
+    Lines(Arc<KeptLines>),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
     /// With each of its texts cut to at most so many cl100k tokens.
@@ -32,14 +32,12 @@ pub struct Sent {
     pub reason: Reason,
     /// Number of its first images that are left out.
     pub images_out: u32,
-    /// The lines that stay, if it was ever cut by line.
-    pub kept_lines: Option<Arc<KeptLines>>,
 }
 
 impl Sent {
     /// A message in a form, with all its images.
     pub(super) fn of(form: Form, layer: Layer, reason: Reason) -> Self {
-        Self { form, layer, reason, images_out: 0, kept_lines: None }
+        Self { form, layer, reason, images_out: 0 }
     }
 
     /// Returns `true` if any of the message is left out.
@@ -69,14 +67,14 @@ pub struct Row {
 
 impl Row {
     /// The form in which the message is sent.
-    pub fn form(&self) -> Form {
-        if self.is_slid { Form::Gone } else { self.sent.form }
+    pub fn form(&self) -> &Form {
+        if self.is_slid { &Form::Gone } else { &self.sent.form }
     }
 
     /// Returns `true` if `later` takes more of it away than its current form.
-    pub(super) fn may_become(&self, later: Form) -> bool {
+    pub(super) fn may_become(&self, later: &Form) -> bool {
         let is_result = self.message.is_tool_result();
-        match (self.sent.form, later) {
+        match (&self.sent.form, later) {
             (Form::Gone, _) | (_, Form::Whole) => false,
             (Form::Whole, _) | (_, Form::Gone) => true,
             (before, _) => {
@@ -105,7 +103,7 @@ impl Row {
     }
 
     /// cl100k tokens in this form. `Gone` looks up no facts.
-    pub fn tokens_as(&self, form: Form) -> usize {
+    pub fn tokens_as(&self, form: &Form) -> usize {
         let message = &self.message;
         let left = match (form, &message.body) {
             (Form::Gone, _) => return 0,
@@ -117,16 +115,16 @@ impl Row {
                 let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
                 message.tokens.saturating_sub(thinking)
             }
-            (Form::Lines(tokens), _) => message.tokens.min(tokens as usize),
-            (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(most)),
+            (Form::Lines(kept), _) => message.tokens.min(kept.tokens as usize),
+            (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(*most)),
             (Form::Whole | Form::Edited, _) => message.tokens,
         };
         left.saturating_sub(self.sent.images_out as usize * message.images.tokens_saved as usize)
     }
 
-    /// The rows of its text that are sent, in order.
-    pub fn sent_rows(&self) -> Vec<usize> {
-        if let (Form::Lines(_), Some(kept)) = (self.form(), &self.sent.kept_lines) {
+    /// The rows of its text that this form shows, in order.
+    pub fn rows_as(&self, form: &Form) -> Vec<usize> {
+        if let Form::Lines(kept) = form {
             return kept.rows.iter().cloned().flatten().map(|at| at as usize).collect();
         }
         let layout = self.message.traits.layout.as_ref();
@@ -135,7 +133,7 @@ impl Row {
 
     /// Number of its images that are left out.
     pub fn images_out(&self) -> u32 {
-        if self.form() == Form::Gone { 0 } else { self.sent.images_out }
+        if *self.form() == Form::Gone { 0 } else { self.sent.images_out }
     }
 
     /// Its sent images.
@@ -144,8 +142,8 @@ impl Row {
     }
 
     /// The same in this form.
-    pub fn images_as(&self, form: Form) -> ImageSize {
-        let is_in = self.message.is_sent && form != Form::Gone;
+    pub fn images_as(&self, form: &Form) -> ImageSize {
+        let is_in = self.message.is_sent && *form != Form::Gone;
         let sent = self.message.images.lens.get(self.sent.images_out as usize..).filter(|_| is_in);
         let sent = sent.unwrap_or_default();
         ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
@@ -156,8 +154,8 @@ impl Row {
         self.size_as(self.form())
     }
 
-    pub(super) fn size_as(&self, form: Form) -> Size {
-        let is_message = self.message.is_sent && form != Form::Gone;
+    pub(super) fn size_as(&self, form: &Form) -> Size {
+        let is_message = self.message.is_sent && *form != Form::Gone;
         Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
     }
 
@@ -166,10 +164,10 @@ impl Row {
         match self.form() {
             Form::Whole if self.sent.images_out > 0 => Some(Action::OmitImages),
             Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
-            Form::Lines(_) => self.sent.kept_lines.clone().map(Action::KeepLines),
+            Form::Lines(kept) => Some(Action::KeepLines(kept.clone())),
             Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
             Form::Edited => Some(Action::Summarize),
-            Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(most).collect())),
+            Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(*most).collect())),
             Form::Gone => Some(Action::Drop),
         }
     }

@@ -134,7 +134,7 @@ impl Room<'_> {
 
     /// Tokens that cutting this message saves over its current form.
     fn gain(&self, index: usize, most: u32) -> usize {
-        self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(most))))
+        self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(&Form::Cut(most))))
     }
 
     /// The groups that may be dropped, oldest first.
