@@ -78,7 +78,8 @@ impl Account {
     /// The sent size from the first edit of the trial on.
     pub fn rewritten(&self) -> Size {
         let first = self.trial.iter().flat_map(|trial| &trial.edits).map(|(index, _)| *index).min();
-        first.map_or_else(Size::default, |first| self.size_since(first))
+        let since = self.live.range(first.unwrap_or(usize::MAX)..).filter_map(|&index| self.rows.get(index));
+        since.fold(Size::default(), |size, row| size.plus(row.size()))
     }
 
     /// Undoes the trial.

@@ -60,11 +60,12 @@ impl Account {
     pub fn enter(&mut self, transcript: &Transcript, index: usize) {
         let Some(message) = transcript.messages().get(index) else { return };
         let group = transcript.group_start(index);
-        let whole = Sent::of(Form::Whole, Layer::Repair, Reason::LeastUseful);
+        let (layer, reason) = (Layer::Repair, Reason::LeastUseful);
+        let whole = Sent { form: Form::Whole, layer, reason, images_out: 0 };
         let opener = self.rows.get_mut(group);
         let (sent, is_slid) = match opener {
             _ if transcript.link(index) == Link::Orphan => {
-                (Sent::of(Form::Gone, Layer::Repair, Reason::OrphanResult), false)
+                (Sent { form: Form::Gone, reason: Reason::OrphanResult, ..whole }, false)
             }
             Some(opener) => {
                 opener.newest_in_group = index;
@@ -107,9 +108,7 @@ impl Account {
                 self.first_user.get_or_insert(index);
                 self.last_user = Some(index);
             }
-            Body::ToolResult(_) => {
-                self.results.push(index);
-            }
+            Body::ToolResult(_) => self.results.push(index),
             Body::Assistant(assistant) => {
                 self.alternates |= assistant.source.alternates();
                 self.thinkers.extend(assistant.thinking.map(|_| index));
@@ -283,12 +282,6 @@ impl Account {
         newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
     }
 
-    /// The size of what is sent from the message at `first` on.
-    pub fn size_since(&self, first: usize) -> Size {
-        let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
-        after.fold(Size::default(), |size, row| size.plus(row.size()))
-    }
-
     /// The sent size if the window shows these hidden messages again.
     pub fn sent_with(&self, hidden: &[usize]) -> Size {
         let members = hidden.iter().filter_map(|&index| self.rows.get(index));
@@ -308,11 +301,8 @@ impl Account {
         let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
         let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
         self.planned.truncate(kept);
-        for (index, row) in self.rows.iter().enumerate().skip(from) {
-            let Some(action) = row.action() else { continue };
-            let (layer, reason) = row.cause();
-            let (tokens_saved, images_out) = (row.tokens_saved(), row.images_out());
-            let edit = Edit { index, count: 1, layer, action, reason, tokens_saved, images_out };
+        let rows = self.rows.iter().enumerate().skip(from);
+        for edit in rows.filter_map(|(index, row)| row.edit(index)) {
             if !self.planned.last_mut().is_some_and(|last| last.merges(&edit)) {
                 self.planned.push(edit);
             }

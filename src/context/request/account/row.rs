@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::facts::transcript::{Body, Message};
-use crate::context::request::plan::{Action, KeptLines, Layer, Reason};
+use crate::context::request::plan::{Action, Edit, KeptLines, Layer, Reason};
 use crate::tokens::estimate::Size;
 
 /// The form in which a message is sent. An edit only moves to a shorter one.
@@ -35,11 +35,6 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// A message in a form, with all its images.
-    pub(super) fn of(form: Form, layer: Layer, reason: Reason) -> Self {
-        Self { form, layer, reason, images_out: 0 }
-    }
-
     /// Returns `true` if any of the message is left out.
     pub fn is_edited(&self) -> bool {
         self.form != Form::Whole || self.images_out > 0
@@ -83,23 +78,9 @@ impl Row {
         }
     }
 
-    /// The layer and the rule that edited it.
-    pub(super) fn cause(&self) -> (Layer, Reason) {
-        match self.form() {
-            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
-            Form::Whole if self.has_repeated_calls() => (Layer::Repair, Reason::RepeatedCall),
-            _ => (self.sent.layer, self.sent.reason),
-        }
-    }
-
     /// cl100k tokens as it is sent.
     pub fn tokens(&self) -> usize {
         self.tokens_as(self.form())
-    }
-
-    /// cl100k tokens that its edit saves.
-    pub(super) fn tokens_saved(&self) -> usize {
-        (self.whole_tokens as usize).saturating_sub(self.tokens())
     }
 
     /// cl100k tokens in this form. `Gone` looks up no facts.
@@ -131,11 +112,6 @@ impl Row {
         (0..layout.map_or(0, |layout| layout.rows.len())).collect()
     }
 
-    /// Number of its images that are left out.
-    pub fn images_out(&self) -> u32 {
-        if *self.form() == Form::Gone { 0 } else { self.sent.images_out }
-    }
-
     /// Its sent images.
     pub fn images(&self) -> ImageSize {
         self.images_as(self.form())
@@ -159,21 +135,29 @@ impl Row {
         Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
     }
 
-    /// The action that gives the message its form; `None` if it is unedited.
-    pub fn action(&self) -> Option<Action> {
-        match self.form() {
-            Form::Whole if self.sent.images_out > 0 => Some(Action::OmitImages),
-            Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
-            Form::Lines(kept) => Some(Action::KeepLines(kept.clone())),
-            Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
-            Form::Edited => Some(Action::Summarize),
-            Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(*most).collect())),
-            Form::Gone => Some(Action::Drop),
-        }
-    }
-
-    fn has_repeated_calls(&self) -> bool {
-        self.message.assistant().is_some_and(|assistant| assistant.repeated_calls.is_some())
+    /// The edit that gives the message its form; `None` if it is unedited. `index` is its position.
+    pub(super) fn edit(&self, index: usize) -> Option<Edit> {
+        let (form, Sent { layer, reason, images_out, .. }) = (self.form(), &self.sent);
+        let assistant = || self.message.assistant();
+        let repeats_calls = || assistant().is_some_and(|assistant| assistant.repeated_calls.is_some());
+        let action = match form {
+            Form::Whole if *images_out > 0 => Action::OmitImages,
+            Form::Whole if repeats_calls() => Action::DropCalls,
+            Form::Whole => return None,
+            Form::Lines(kept) => Action::KeepLines(kept.clone()),
+            Form::Edited if assistant().is_some() => Action::StripThinking,
+            Form::Edited => Action::Summarize,
+            Form::Cut(most) => Action::Truncate(self.message.cuts.at(*most).collect()),
+            Form::Gone => Action::Drop,
+        };
+        let (layer, reason) = match form {
+            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
+            Form::Whole if repeats_calls() => (Layer::Repair, Reason::RepeatedCall),
+            _ => (*layer, *reason),
+        };
+        let tokens_saved = (self.whole_tokens as usize).saturating_sub(self.tokens());
+        let images_out = if *form == Form::Gone { 0 } else { *images_out };
+        Some(Edit { index, count: 1, layer, action, reason, tokens_saved, images_out })
     }
 
     /// Returns `true` if a provider sees it as a turn: sent, no system message, no orphan result.
