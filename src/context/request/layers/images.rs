@@ -80,8 +80,7 @@ pub fn fit(account: &mut Account, limits: &Limits) {
         return;
     }
     let (part, whole) = ROOM_SHARE;
-    let room =
-        ImageSize { count: most / whole * part + most % whole * part / whole, chars: chars / whole * part };
+    let room = ImageSize { count: most.saturating_mul(part) / whole, chars: chars / whole * part };
     let last_user = account.last_user();
     let mut pictured: Vec<usize> = account.pictured().to_vec();
     pictured.sort_by_key(|&index| {
