@@ -22,10 +22,10 @@ const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 pub struct CacheWatch {
     /// The last one is in use. Failed answers count, too: a failure may be the only sign of a switch.
     models: ByModel<ModelCache>,
-    /// When the host sent the last request again to keep its entry alive, in ms.
-    warmed: Vec<f64>,
-    /// When the host gave up the cache, in ms.
-    lost: Vec<f64>,
+    /// When the host sent the last request again to keep its entry alive, in ms since 1970.
+    pub(super) warmed_ms: Vec<f64>,
+    /// When the host gave up the cache, in ms since 1970.
+    pub(super) lost_ms: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -57,11 +57,6 @@ impl CacheWatch {
         }
     }
 
-    /// Sets when the host kept the cache warm and when it gave it up, in ms, in any order.
-    pub fn set_times(&mut self, warmed: &[f64], lost: &[f64]) {
-        (self.warmed, self.lost) = (warmed.to_vec(), lost.to_vec());
-    }
-
     /// Returns `true` if a request at `time_ms` misses the cache of the model in use. `set_ttl` is the host's lifetime of
     /// entries, in seconds.
     pub fn is_cold(&self, time_ms: Option<f64>, set_ttl: Option<f64>) -> bool {
@@ -69,7 +64,7 @@ impl CacheWatch {
         if !model.is_started {
             return self.models.entries.iter().any(|(_, model)| model.is_started);
         }
-        let given_up = time_ms.and_then(|now| newest(&self.lost, now));
+        let given_up = time_ms.and_then(|now| newest(&self.lost_ms, now));
         if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
             return true;
         }
@@ -112,7 +107,7 @@ impl CacheWatch {
     fn gap_seconds(&self, source: &Source, time_ms: Option<f64>) -> Option<f64> {
         let (last, now) = self.models.get(source)?.last_ms.zip(time_ms)?;
         let is_in_use = self.models.entries.last().is_some_and(|(latest, _)| latest == source);
-        let warmed = newest(&self.warmed, now).filter(|_| is_in_use);
+        let warmed = newest(&self.warmed_ms, now).filter(|_| is_in_use);
         Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
     }
 }

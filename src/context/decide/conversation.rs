@@ -112,7 +112,8 @@ impl Conversation {
             window: lessons.window(newest, window),
             stated_window: window,
         };
-        fold.reports.watch.set_times(&terms.warmed_ms, &terms.lost_ms);
+        fold.reports.watch.warmed_ms.clone_from(&terms.warmed_ms);
+        fold.reports.watch.lost_ms.clone_from(&terms.lost_ms);
         // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);
         fault::step();

@@ -41,12 +41,6 @@ impl Prices {
     pub fn rewrite(&self, tokens: f64) -> f64 {
         (self.write - self.read).max(0.0) * tokens.max(0.0)
     }
-
-    /// Returns `true` if the cache serves only whole earlier requests, as one that charges for writing does. A change in the
-    /// middle then rewrites all messages.
-    pub fn holds_whole_requests(&self) -> bool {
-        self.write > 1.0
-    }
 }
 
 impl Default for Policy {

@@ -126,9 +126,10 @@ impl Lessons {
         if self.answers.insert(answer.fingerprint, sent).is_none() {
             self.oldest_first.push_back(answer.fingerprint);
         }
-        while self.oldest_first.len() > ANSWERS {
-            let oldest = self.oldest_first.pop_front();
-            oldest.map(|oldest| self.answers.remove(&oldest));
+        if self.oldest_first.len() > ANSWERS
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.answers.remove(&oldest);
         }
     }
 

@@ -90,7 +90,7 @@ fn kept_lines(
 fn cause_of(view: &View<'_>, ids: &[u32]) -> Keep {
     let worth = ids.iter().map(|&id| (view.loss(id, 1), id));
     let most = worth.filter(|(worth, _)| *worth > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    most.and_then(|(_, id)| view.index().cause(id)).unwrap_or(Keep::ShortGap)
+    most.and_then(|(_, id)| view.index.cause(id)).unwrap_or(Keep::ShortGap)
 }
 
 /// Tokens of the markers around these lines.

@@ -6,7 +6,8 @@ use crate::context::request::account::Account;
 /// The visible copies of each piece, during a batch.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    index: &'a CoverageIndex,
+    /// The index of the pieces.
+    pub index: &'a CoverageIndex,
     copies: Vec<u32>,
     /// Number of next answers whose uses count.
     ahead: f64,
@@ -25,11 +26,6 @@ impl<'a> View<'a> {
             view.show(&pieces.shown(row));
         }
         view
-    }
-
-    /// The index it looks at.
-    pub fn index(&self) -> &'a CoverageIndex {
-        self.index
     }
 
     /// Adds a message that shows `ids`.

@@ -253,7 +253,7 @@ impl Fold {
     /// Number of calls whose messages fill the room of a request.
     fn turnover(&self) -> f64 {
         let growth =
-            self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.index.calls().max(1));
+            self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.index.calls.max(1));
         self.limit_room() / growth.max(1.0)
     }
 
@@ -270,7 +270,8 @@ impl Fold {
 
 /// Provider tokens that the tried batch writes to the cache again.
 pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: Prices) -> f64 {
-    if prices.holds_whole_requests() {
+    // A cache that charges for writing serves only whole earlier requests: a change in the middle rewrites all messages.
+    if prices.write > 1.0 {
         estimate.tokens(account.sent()) - estimate.base
     } else {
         estimate.scale * account.rewritten().cl100k as f64

@@ -115,7 +115,7 @@ impl Ladder<'_> {
     /// Takes a message one rung down, to the lines worth their tokens or to its edited form, if that loses at most `price`
     /// per saved token.
     fn step_down(&mut self, index: usize, price: f64) {
-        let Some((row, pieces)) = self.account.row(index).zip(self.view.index().message(index)) else {
+        let Some((row, pieces)) = self.account.row(index).zip(self.view.index.message(index)) else {
             return;
         };
         let form = match row.form() {
@@ -187,9 +187,8 @@ impl Ladder<'_> {
     /// Drops a group if that loses at most `price` per saved token. It loses the pieces it shows, and the agent's view of
     /// its own calls unless a newer state replaces them.
     fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
-        let rows = || {
-            group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index().message(index)))
-        };
+        let rows =
+            || group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index.message(index)));
         let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
         let shown: Vec<u32> = rows().flat_map(|(row, pieces)| pieces.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
@@ -206,9 +205,9 @@ impl Ladder<'_> {
 
     /// The reason to remove these results: no later answer used a name in them, or they are the least useful.
     fn reason(&self, results: &[usize]) -> Reason {
-        let mut results = results.iter().filter_map(|&index| self.view.index().message(index)).peekable();
+        let mut results = results.iter().filter_map(|&index| self.view.index.message(index)).peekable();
         let is_unused = results.peek().is_some()
-            && !results.any(|pieces| self.view.index().is_used_since(pieces.call, &pieces.whole));
+            && !results.any(|pieces| self.view.index.is_used_since(pieces.call, &pieces.whole));
         if is_unused { Reason::NeverUsed } else { Reason::LeastUseful }
     }
 }
