@@ -11,7 +11,7 @@ pub(super) struct Trial {
     /// Each edited message, and how it was sent before.
     edits: Vec<(usize, Sent)>,
     /// The oldest message that had been touched when the trial began.
-    pub(super) oldest_touched: Option<usize>,
+    oldest_touched: Option<usize>,
 }
 
 /// A savepoint of a trial.

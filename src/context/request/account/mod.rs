@@ -288,11 +288,8 @@ impl Account {
         members.fold(self.sent, |sent, row| sent.plus(row.size_as(&row.sent.form)))
     }
 
-    /// Returns and resets the oldest changed message, trials included.
+    /// Returns and resets the oldest changed message. No trial is under way.
     pub fn take_oldest_touched(&mut self) -> Option<usize> {
-        if let Some(trial) = &mut self.trial {
-            trial.oldest_touched = None;
-        }
         self.oldest_touched.take()
     }
 
