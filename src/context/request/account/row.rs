@@ -106,7 +106,7 @@ impl Row {
     /// The rows of its text that this form shows, in order.
     pub fn rows_as(&self, form: &Form) -> Vec<usize> {
         if let Form::Lines(kept) = form {
-            return kept.rows.iter().cloned().flatten().map(|at| at as usize).collect();
+            return kept.runs.iter().flat_map(|(run, _)| run.clone()).map(|at| at as usize).collect();
         }
         let layout = self.message.traits.layout.as_ref();
         (0..layout.map_or(0, |layout| layout.rows.len())).collect()
