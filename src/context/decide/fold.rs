@@ -69,14 +69,8 @@ impl Fold {
     pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
         let layers = (mode == Mode::EveryCall).then(Layers::default);
         let reports = Reports::new(policy.calibrate);
-        Self {
-            layers,
-            policy,
-            host_limits: limits.clone(),
-            limits: limits.clone(),
-            reports,
-            ..Self::default()
-        }
+        let [host_limits, limits] = [limits.clone(), limits.clone()];
+        Self { layers, policy, host_limits, limits, reports, ..Self::default() }
     }
 
     /// The last planned call, until its answer comes.

@@ -9,7 +9,7 @@ use crate::context::decide::verdict::Verdict;
 use crate::context::decide::view::View;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
-use crate::context::request::layers::shrink::{Goals, LargeInputs};
+use crate::context::request::layers::shrink::{Goals, large_inputs};
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
@@ -30,7 +30,7 @@ impl Fold {
             if self.is_reported() {
                 self.strip_closed_turns();
                 images::fit(&mut self.account, &self.limits);
-                self.go_down_ladder(spared, &targets);
+                self.go_down_ladder(&spared, &targets);
             } else {
                 self.apply_layers(spared.messages, verdict);
                 images::fit(&mut self.account, &self.limits);
@@ -90,7 +90,7 @@ impl Fold {
         let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            let stays = || inputs.has(account, index) || !account.answered_by(index).is_empty();
+            let stays = || inputs.contains(&index) || !account.answered_by(index).is_empty();
             opens.is_some_and(|row| index >= last || row.message.is_user() || stays())
         };
         let of_group =
@@ -117,8 +117,8 @@ impl Fold {
         }
     }
 
-    fn large_inputs(&self) -> LargeInputs {
-        LargeInputs::of(&self.account, self.limit_room() / self.estimate().scale)
+    fn large_inputs(&self) -> Vec<usize> {
+        large_inputs(&self.account, self.limit_room() / self.estimate().scale)
     }
 
     /// Strips the thinking of closed turns. Some models bind it to its prefix, and a batch always changes an old message.
@@ -164,7 +164,7 @@ impl Fold {
     }
 
     /// Makes the batch that costs least per token of room. It tries each start with each target and undoes it.
-    fn go_down_ladder(&mut self, spared: Spared, targets: &Targets) {
+    fn go_down_ladder(&mut self, spared: &Spared, targets: &Targets) {
         Arc::make_mut(&mut self.index).catch_up(&self.account);
         let (estimate, attempts, thinking) =
             (self.estimate(), self.attempts(spared, targets), self.thinking());
@@ -223,14 +223,14 @@ impl Fold {
 
     /// The batches to try. At a limit a batch may start at the front or after each quarter of the request: a later start
     /// rewrites less.
-    fn attempts(&self, spared: Spared, targets: &Targets) -> Vec<Attempt> {
+    fn attempts(&self, spared: &Spared, targets: &Targets) -> Vec<Attempt> {
         let starts = if targets.ladder.len() > 1 { self.starts(spared) } else { vec![0] };
         let at = |start| targets.ladder.iter().map(move |&target| Attempt { start, target });
         starts.into_iter().flat_map(at).collect()
     }
 
     /// Positions at which a batch may start.
-    fn starts(&self, spared: Spared) -> Vec<usize> {
+    fn starts(&self, spared: &Spared) -> Vec<usize> {
         let (mut starts, mut passed) = (vec![0], 0);
         let all = self.account.sent().cl100k as f64;
         let rows = self.account.live_before(spared.messages);

@@ -9,14 +9,13 @@ use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
 use crate::context::request::account::{Account, Form};
 use crate::context::request::layers::keep::States;
-use crate::context::request::layers::shrink::LargeInputs;
 use crate::context::request::layers::{tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::PRICE_STEP;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 
 /// The first positions that a batch does not edit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Spared {
     /// No message is dropped from here on.
     pub(super) messages: usize,
@@ -27,7 +26,7 @@ pub(super) struct Spared {
     /// No message that shows an image is dropped from here on.
     pub(super) images: usize,
     /// Large inputs, which only layer 4 cuts.
-    pub(super) inputs: LargeInputs,
+    pub(super) inputs: Vec<usize>,
 }
 
 /// A batch in progress.
@@ -35,7 +34,7 @@ pub(super) struct Ladder<'a> {
     pub(super) account: &'a mut Account,
     pub(super) view: View<'a>,
     pub(super) estimate: Estimate,
-    pub(super) spared: Spared,
+    pub(super) spared: &'a Spared,
     /// Messages that may lose their thinking, ascending.
     pub(super) thinking: &'a [usize],
     /// States that stay whole unless a limit demands more.
@@ -160,7 +159,7 @@ impl Ladder<'_> {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
             Body::Custom | Body::Other => {
-                !self.spared.inputs.has(self.account, start)
+                !self.spared.inputs.contains(&start)
                     && self.account.last_user().is_some_and(|last| start < last)
             }
             _ => false,
