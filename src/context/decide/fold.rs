@@ -56,8 +56,6 @@ pub struct Fold {
     pub(super) rental: SkiRental,
     /// True if a call was planned, even before a rewrite.
     pub(super) has_planned: bool,
-    /// True if an answer before a rewrite came with usage.
-    pub(super) was_reported: bool,
     /// Number of newest results that the next plan sends whole; `None` unless the list was just rewritten.
     pub(super) restored_results: Option<usize>,
     /// Messages whose bound thinking no longer matches its prefix after a rewrite. The next plan strips it.
@@ -87,7 +85,7 @@ impl Fold {
 
     /// The states that the ladder keeps, or the layers if the host asked for it.
     pub fn kept_states(&self) -> Vec<Kept> {
-        let is_asked = self.limits.keeping == Keeping::Layers || self.is_reported();
+        let is_asked = self.limits.keeping == Keeping::Layers || self.reports.is_reported;
         let states = || States::in_account(&self.account, &self.limits, self.estimate().scale);
         is_asked.then(states).unwrap_or_default().kept
     }

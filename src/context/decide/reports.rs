@@ -31,6 +31,8 @@ pub struct Reports {
     summary_ms: Option<f64>,
     /// True if the message before the next one is a summary.
     is_behind_summary: bool,
+    /// True if any answer so far came with usage.
+    pub(super) is_reported: bool,
     /// True if the host rewrote the list; a summary in it shows that, too.
     is_rewritten: bool,
 }
@@ -43,6 +45,7 @@ impl Reports {
 
     /// Enters a message before the next call.
     pub fn pass(&mut self, message: &Message) {
+        self.is_reported |= message.reported_tokens().is_some();
         let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
         if is_input && message.timestamp_ms > self.newest_input_ms {
             self.newest_input_ms = message.timestamp_ms;
@@ -79,6 +82,7 @@ impl Reports {
     /// Enters late reports.
     pub fn catch_up(&mut self, account: &mut Account, transcript: &Transcript) {
         let late = self.calibration.catch_up(transcript.messages());
+        self.is_reported |= !late.is_empty();
         account.renew(transcript, &late);
     }
 

@@ -129,7 +129,6 @@ impl Fold {
             has_answer: self.has_answer,
             rental: self.rental_after(&rewrite),
             has_planned: self.has_planned && !rewrite.is_unrelated,
-            was_reported: self.is_reported(),
             restored_results: is_sticky.then_some(newest_results),
             stale_thinking: rewrite.stale_thinking.clone(),
             ..Self::default()

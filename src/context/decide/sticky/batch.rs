@@ -27,7 +27,7 @@ impl Fold {
         if verdict != Verdict::ManyImages {
             let targets = self.targets();
             let spared = self.spared();
-            if self.is_reported() {
+            if self.reports.is_reported {
                 self.strip_closed_turns();
                 images::fit(&mut self.account, &self.limits);
                 self.go_down_ladder(&spared, &targets);
@@ -103,7 +103,7 @@ impl Fold {
     fn spared(&self) -> Spared {
         let Self { account, limits, .. } = self;
         let inputs = self.large_inputs();
-        if self.is_reported() && self.context() > self.limit() {
+        if self.reports.is_reported && self.context() > self.limit() {
             let last = account.last_group();
             return Spared { messages: last, results: last, thinking: last, images: last, inputs };
         }

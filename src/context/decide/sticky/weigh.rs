@@ -129,12 +129,6 @@ impl Fold {
         if left < window { due.min(window) } else { due }
     }
 
-    /// Returns `true` if any answer so far came with usage.
-    pub(in crate::context::decide) fn is_reported(&self) -> bool {
-        self.was_reported
-            || self.account.newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
-    }
-
     /// The arithmetic of the next call.
     fn weigh(&self, is_first: bool) -> Arithmetic {
         let (prices, context) = (self.prices(), self.context());
@@ -152,7 +146,7 @@ impl Fold {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen
-        } else if (is_first || context < self.least_context()) && !self.is_reported() {
+        } else if (is_first || context < self.least_context()) && !self.reports.is_reported {
             Verdict::Unreported
         } else if is_cold && removable > 0.0 {
             Verdict::Cold
