@@ -21,7 +21,7 @@ use crate::context::request::account::Account;
 use crate::context::request::layers::keep::{Kept, States};
 use crate::context::request::layers::{Keeping, Limits, Overflow};
 use crate::context::request::plan::Plan;
-use crate::context::request::validity::{strip_unbound, strip_within};
+use crate::context::request::validity::strip_within;
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The call that was planned last. Its edits can be undone until its answer comes.
@@ -139,13 +139,14 @@ impl Fold {
         let stated_window = is_planned_here.then_some(self.host_limits.context_window);
         let stated_window = stated_window.or_else(|| lessons.stated_window());
         let planned = SentSizes { raw: self.account.raw(), edited, stated_window };
-        let (sent, is_of_other_list) = (other_list.unwrap_or(planned), other_list.is_some());
-        let is_ours = is_planned_here || is_of_other_list;
+        let (sent, is_ours) = (other_list.unwrap_or(planned), is_planned_here || other_list.is_some());
         if is_ours {
             lessons.answered(message, sent);
         }
         self.has_answer |= is_planned_here;
-        Request { sent, touched, is_ours, is_of_other_list }
+        // The host changed the list after that call.
+        self.reports.is_rewritten |= other_list.is_some();
+        Request { sent, touched, is_ours }
     }
 
     /// Enters the next message.
@@ -197,10 +198,6 @@ impl Fold {
     /// Decides about the next call and edits for it. `is_first` marks the first planned call.
     fn decide(&mut self, is_first: bool) -> Option<Arithmetic> {
         let before = self.rental;
-        // A change of model, or a rewritten list, can ask for messages that went long ago.
-        if self.layers.is_none() && self.account.restore_sides() {
-            strip_unbound(&mut self.account);
-        }
         let decided = match &mut self.layers {
             Some(layers) => {
                 layers.settle(&mut self.account, &self.limits, &self.reports.calibration);

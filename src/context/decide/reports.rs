@@ -14,8 +14,6 @@ pub struct Request {
     pub touched: Option<usize>,
     /// True if this process planned it, with this list or another.
     pub is_ours: bool,
-    /// True if the host changed the list afterwards.
-    pub is_of_other_list: bool,
 }
 
 /// Everything learned from answers: token counts and cache behaviour.
@@ -34,7 +32,7 @@ pub struct Reports {
     /// True if any answer so far came with usage.
     pub(super) is_reported: bool,
     /// True if the host rewrote the list; a summary in it shows that, too.
-    is_rewritten: bool,
+    pub(super) is_rewritten: bool,
 }
 
 impl Reports {
@@ -65,11 +63,10 @@ impl Reports {
     /// Enters the answer at `index`, which is not in the account yet.
     pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: Request) {
         let Some(assistant) = message.assistant() else { return };
-        let Request { sent, touched, is_ours, is_of_other_list } = request;
+        let Request { sent, touched, is_ours } = request;
         let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
-        self.is_rewritten |= is_of_other_list;
         // Without a rewrite, a recording may have been made without the hook, so both sizes stay possible. After one, this
         // process knows the size sent.
         let raw = if self.is_rewritten && is_ours { sent.edited } else { sent.raw };
@@ -123,7 +120,7 @@ mod tests {
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
         let edited = Size { cl100k: 30_000, messages: 1 };
         let sent = SentSizes { edited, ..SentSizes::default() };
-        let request = Request { sent, touched: None, is_ours, is_of_other_list: false };
+        let request = Request { sent, touched: None, is_ours };
         reports.enter(&Account::default(), 3, &answer, request);
         reports.calibration.estimate() != estimate
     }

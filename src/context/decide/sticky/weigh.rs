@@ -6,7 +6,7 @@ use crate::context::decide::fold::Fold;
 use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
-use crate::context::request::validity::holds_turn;
+use crate::context::request::validity::{holds_turn, strip_unbound};
 use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
 use crate::tokens::estimate::Size;
 
@@ -24,6 +24,10 @@ pub(in crate::context::decide) struct SkiRental {
 impl Fold {
     /// Decides about the next call and tries a batch for it. `is_first` marks the first planned call.
     pub(in crate::context::decide) fn decide_sticky(&mut self, is_first: bool) -> Arithmetic {
+        // A change of model, or a rewritten list, can ask for messages that went long ago.
+        if self.account.restore_sides() {
+            strip_unbound(&mut self.account);
+        }
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
