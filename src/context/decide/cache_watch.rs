@@ -6,7 +6,7 @@
 use super::by_model::ByModel;
 use super::economy::Prices;
 use crate::context::facts::transcript::{Assistant, Source, Usage};
-use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily, HOUR_SECONDS, HOUR_WRITE};
+use crate::contract::{CACHE_FAMILIES, CACHE_READ, CACHE_WRITE, CacheFamily, HOUR_SECONDS, HOUR_WRITE};
 
 const MS_PER_SECOND: f64 = 1000.0;
 /// A call that read at least this share of the last prompt found its prefix alive.
@@ -72,9 +72,10 @@ impl CacheWatch {
         self.gap_seconds(source, time_ms).is_some_and(|gap| gap > ttl)
     }
 
-    /// Cache prices of the model in use: as billed, else its family's; `None` before any answer.
-    pub fn prices(&self) -> Option<Prices> {
-        self.models.entries.last().map(|(source, model)| model.prices(source))
+    /// Cache prices of the model in use: as billed, else its family's; those of most providers before any answer.
+    pub fn prices(&self) -> Prices {
+        const USUAL: Prices = Prices { read: CACHE_READ, write: CACHE_WRITE };
+        self.models.entries.last().map_or(USUAL, |(source, model)| model.prices(source))
     }
 
     /// Enters the answer at `index` to a call made at `time_ms`, the time of the message before it. `reached`: the model

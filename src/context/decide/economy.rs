@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::contract::{CACHE_READ, CACHE_WRITE, ECONOMY_BALANCED};
+use crate::contract::ECONOMY_BALANCED;
 
 /// Prices of a provider's prompt cache, relative to input.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -28,12 +28,6 @@ pub struct Policy {
     pub economy: f64,
     /// True if the hook learns how the provider counts.
     pub calibrate: bool,
-}
-
-impl Default for Prices {
-    fn default() -> Self {
-        Self { read: CACHE_READ, write: CACHE_WRITE }
-    }
 }
 
 impl Prices {

@@ -142,7 +142,7 @@ fn prices(model: &str, usages: &[Usage]) -> Prices {
     for usage in usages {
         enter(&mut watch, model, Some(0.0), usage, None);
     }
-    watch.prices().unwrap_or_default()
+    watch.prices()
 }
 
 fn billed(read: f64, write: f64) -> Usage {
@@ -173,5 +173,5 @@ fn bills_teach_more_than_a_family_and_absurd_ones_nothing() {
     for odd in [billed(0.0, 0.0), billed(40.0, 90.0), billed(f64::NAN, -1.0), billed(f64::INFINITY, 1e300)] {
         is("claude-next", &[odd], 0.1, 1.25);
     }
-    assert_eq!(CacheWatch::default().prices(), None);
+    assert_eq!(CacheWatch::default().prices(), Prices { read: CACHE_READ, write: CACHE_WRITE });
 }

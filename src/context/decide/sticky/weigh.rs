@@ -93,7 +93,7 @@ impl Fold {
 
     /// Prices of the cache: the host's, else the learned ones.
     pub(super) fn prices(&self) -> Prices {
-        self.policy.prices.or_else(|| self.reports.watch.prices()).unwrap_or_default()
+        self.policy.prices.unwrap_or_else(|| self.reports.watch.prices())
     }
 
     /// Provider tokens below which the layers apply at each call while no usage was reported.
