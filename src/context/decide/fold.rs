@@ -12,7 +12,7 @@ use super::economy::Policy;
 use super::every_call::{Layers, fits, shrink_to_fit};
 use super::index::CoverageIndex;
 use super::lessons::{Call, Lessons};
-use super::reports::{Reports, Request};
+use super::reports::{AnsweredRequest, Reports};
 use super::sticky::SkiRental;
 use super::verdict::Arithmetic;
 use super::{Mode, Terms};
@@ -118,7 +118,7 @@ impl Fold {
         message: &Message,
         other_list: Option<SentSizes>,
         lessons: &mut Lessons,
-    ) -> Request {
+    ) -> AnsweredRequest {
         let is_planned_here = self.pending.as_ref().is_some_and(|call| call.at == index);
         if !is_planned_here {
             self.withdraw();
@@ -146,7 +146,7 @@ impl Fold {
         self.has_answer |= is_planned_here;
         // The host changed the list after that call.
         self.reports.is_rewritten |= other_list.is_some();
-        Request { sent, touched, is_ours }
+        AnsweredRequest { sent, touched, is_ours }
     }
 
     /// Enters the next message.

@@ -7,7 +7,7 @@ use crate::context::request::account::Account;
 
 /// A request that was answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct AnsweredRequest {
     /// The sizes sent.
     pub sent: SentSizes,
     /// The oldest message sent in another form than before.
@@ -61,9 +61,9 @@ impl Reports {
     }
 
     /// Enters the answer at `index`, which is not in the account yet.
-    pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: Request) {
+    pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: AnsweredRequest) {
         let Some(assistant) = message.assistant() else { return };
-        let Request { sent, touched, is_ours } = request;
+        let AnsweredRequest { sent, touched, is_ours } = request;
         let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
@@ -120,7 +120,7 @@ mod tests {
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
         let edited = Size { cl100k: 30_000, messages: 1 };
         let sent = SentSizes { edited, ..SentSizes::default() };
-        let request = Request { sent, touched: None, is_ours };
+        let request = AnsweredRequest { sent, touched: None, is_ours };
         reports.enter(&Account::default(), 3, &answer, request);
         reports.calibration.estimate() != estimate
     }

@@ -41,7 +41,7 @@ pub(super) type Mends = BTreeMap<usize, Mend>;
 
 /// The problems of these messages, by index.
 pub fn check(messages: &[Raw<'_>], family: Family) -> BTreeSet<Problem> {
-    Conversation::of(messages, family).findings().problems
+    Checker::of(messages, family).findings().problems
 }
 
 /// The problems of a conversation, and the changes that fix them.
@@ -66,14 +66,14 @@ impl Findings {
     }
 }
 
-/// A conversation with the rules that apply to it.
-pub(super) struct Conversation<'a> {
+/// Checks a transcript against the rules of a family of providers.
+pub(super) struct Checker<'a> {
     pub(super) transcript: Transcript,
     messages: &'a [Raw<'a>],
     family: Family,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> Checker<'a> {
     pub(super) fn of(messages: &'a [Raw<'a>], family: Family) -> Self {
         let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
         Self { transcript, messages, family }
