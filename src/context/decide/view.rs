@@ -14,14 +14,9 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A view of nothing. Uses count in the next `ahead` answers.
-    pub fn new(index: &'a CoverageIndex, ahead: f64) -> Self {
-        Self { index, copies: vec![0; index.len()], ahead }
-    }
-
-    /// A view of what `account` sends.
+    /// A view of what `account` sends. Uses count in the next `ahead` answers.
     pub fn of(index: &'a CoverageIndex, account: &Account, ahead: f64) -> Self {
-        let mut view = Self::new(index, ahead);
+        let mut view = Self { index, copies: vec![0; index.len()], ahead };
         for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(index.message(at))) {
             view.show(&pieces.shown(row));
         }

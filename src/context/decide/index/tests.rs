@@ -68,7 +68,7 @@ fn only_the_last_message_that_shows_a_piece_loses_it() {
     let mut session = Session::default();
     let both = session.show("alphabet betatest", false, Vec::new(), None);
     let one = session.show("alphabet", false, Vec::new(), None);
-    let mut view = View::new(&session.index, f64::INFINITY);
+    let mut view = View::of(&session.index, &Account::default(), f64::INFINITY);
     view.show(&both);
     let loss = |view: &View<'_>, ids: &[u32]| view.loss_of_all(ids.to_vec());
     let alone = loss(&view, &both);

@@ -131,8 +131,7 @@ impl Ladder<'_> {
         let mut left = pieces.shown_as(row, &form).into_owned();
         left.sort_unstable();
         let before = pieces.shown(row);
-        let mut gone = before.to_vec();
-        gone.retain(|id| left.binary_search(id).is_err());
+        let gone = before.iter().copied().filter(|id| left.binary_search(id).is_err()).collect();
         let loss = self.view.loss_of_all(gone);
         if loss > price * saved as f64 || self.undershoots(saved as f64) {
             return;
