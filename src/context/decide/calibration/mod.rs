@@ -102,11 +102,6 @@ impl Calibration {
         self.unreported.clear();
     }
 
-    /// Most tokens of the next request: the room after a refusal, else the budget.
-    pub fn budget(&self, limits: &Limits) -> f64 {
-        self.room.unwrap_or_else(|| limits.budget())
-    }
-
     /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook.
     pub fn learned(&self) -> Option<LearnedWindow> {
         let learned = self.of_refusals();
