@@ -224,7 +224,8 @@ impl Account {
         self.newest_answer().map_or(0, |(index, _)| index + 1)
     }
 
-    fn newest_answer(&self) -> Option<(usize, &Row)> {
+    /// The newest sent answer, with its position.
+    pub fn newest_answer(&self) -> Option<(usize, &Row)> {
         self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some())
     }
 
@@ -275,8 +276,7 @@ impl Account {
 
     /// The newest answer.
     pub fn last_answer(&self) -> Option<usize> {
-        let mut newest = self.newest_first();
-        newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
+        self.rows.iter().rposition(|row| row.message.assistant().is_some())
     }
 
     /// The sent size if the window shows these hidden messages again.
