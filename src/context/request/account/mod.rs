@@ -118,7 +118,7 @@ impl Account {
     pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
         for &index in indices {
             if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
-                (row.message, row.whole_tokens) = (message.clone(), message.whole_tokens() as u32);
+                row.message = message.clone();
             }
         }
     }
