@@ -41,16 +41,16 @@ impl Rewrite {
         if unchecked >= len {
             return None;
         }
-        let (mut old, mut new) = (unchecked, unchecked);
-        let mut shared: Vec<Option<usize>> = (0..new).map(Some).collect();
-        let (mut is_renewed, mut first_changed) = (false, None);
-        while let (Some(was), Some(is)) = (account.message(old), list.get(new)) {
-            let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
+        let (mut old, mut is_renewed, mut first_changed) = (unchecked, false, None);
+        let mut shared: Vec<Option<usize>> = (0..old).map(Some).collect();
+        while let (Some(was), Some(is)) = (account.message(old), list.get(shared.len())) {
             if was.is_same(is) {
                 shared.push(Some(old));
-                (old, new) = (old + 1, new + 1);
+                old += 1;
                 continue;
             }
+            let new = shared.len();
+            let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
             let (goes, comes) = if is_newest_user() {
                 first_changed = first_changed.or(Some(new));
                 (true, true)
@@ -62,8 +62,9 @@ impl Rewrite {
             }
             is_renewed = true;
             shared.extend(comes.then_some(None));
-            (old, new) = (old + usize::from(goes), new + usize::from(comes));
+            old += usize::from(goes);
         }
+        let new = shared.len();
         if old == len && !is_renewed {
             return None;
         }
