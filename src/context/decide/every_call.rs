@@ -60,7 +60,7 @@ impl Layers {
 
 /// Applies layer 4 with the least losses, if the request does not fit.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
-    let (room, estimate) = (calibration.room, calibration.estimate());
+    let (room, estimate) = (calibration.room_within(limits), calibration.estimate());
     let budget = room.unwrap_or_else(|| limits.budget());
     if estimate.tokens(account.sent()) > budget {
         let most = room.unwrap_or_else(|| limits.most_words());

@@ -102,6 +102,13 @@ impl Calibration {
         self.unreported.clear();
     }
 
+    /// Most tokens of the next request after a refusal. It obeys a reserve that the host set. A default one is ignored: the
+    /// next request nearly reaches the endpoint's own limit.
+    pub fn room_within(&self, limits: &Limits) -> Option<f64> {
+        let most = if limits.reserve_tokens.is_some() { limits.budget() } else { f64::INFINITY };
+        self.room.map(|room| room.min(most))
+    }
+
     /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook.
     pub fn learned(&self) -> Option<LearnedWindow> {
         let learned = self.of_refusals();

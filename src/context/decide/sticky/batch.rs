@@ -46,9 +46,7 @@ impl Fold {
     /// The target sizes of a batch.
     fn targets(&self) -> Targets {
         let budget = self.limits.budget();
-        if let Some(room) = self.reports.calibration.room {
-            // A default reserve is ignored: the next request nearly reaches the endpoint's own limit.
-            let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
+        if let Some(room) = self.reports.calibration.room_within(&self.limits) {
             return Targets {
                 ladder: vec![room],
                 budget: room,
