@@ -59,8 +59,7 @@ impl Account {
         let group = transcript.group_start(index);
         let (layer, reason) = (Layer::Repair, Reason::LeastUseful);
         let whole = Sent { form: Form::Whole, layer, reason, images_out: 0 };
-        let opener = self.rows.get_mut(group);
-        let (sent, is_slid) = match opener {
+        let (sent, is_slid) = match self.rows.get_mut(group) {
             _ if transcript.link(index) == Link::Orphan => {
                 (Sent { form: Form::Gone, reason: Reason::OrphanResult, ..whole }, false)
             }
