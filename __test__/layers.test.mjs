@@ -91,3 +91,20 @@ test("a text with an id keeps its reasoning on the Responses APIs", async () => 
   }
   assert.deepEqual(await contentBesideNewer([signed], { api: "google-generative-ai" }), [signed]);
 });
+
+test("a late result comes back with the call that the window hid", async () => {
+  const hook = createTransformContext({
+    schedule: "everyCall",
+    contextWindow: 4000,
+    keepRecentMessages: 4,
+    keepRecentToolResults: 50,
+    overflow: "keep",
+  });
+  const long = "some words ".repeat(600);
+  const steps = ["1", "2", "3", "4", "5"].flatMap((id) => [answer(`:${id}`), result(id, long)]);
+  const parallel = [user(), user(), answer(":a b"), result("a"), ...steps];
+  assert.equal((await hook(parallel)).includes(parallel[2]), false);
+  const late = result("b", "late");
+  const sent = await hook([...parallel, late]);
+  assert.ok(sent.includes(parallel[2]) && sent.includes(late));
+});

@@ -144,6 +144,20 @@ test("a refusal is obeyed where the provider's counts are not learned", async ()
   }
 });
 
+test("after a refusal a reserve that the host set is kept free of the learned window", async () => {
+  const page = "a line of a long result that nobody asked for again\n".repeat(200);
+  const list = [user()];
+  for (let i = 0; i < 60; i += 1) list.push(answer(`:c${i}`), result(`c${i}`, `${i}\n${page}`));
+  for (const schedule of ["sticky", "everyCall"]) {
+    const options = { contextWindow: 200_000, reserveTokens: 20_000, keepRecentToolResults: 60 };
+    const hook = createTransformContext({ ...options, calibrate: false, schedule });
+    const before = countTokens(await hook(list));
+    const refusal = refused(WORDS.xAI(before, 60_000), { timestamp: 1 });
+    const after = countTokens(await hook([...list, refusal]));
+    assert.ok(after <= 40_000, `${after} under ${schedule}`);
+  }
+});
+
 test("a refusal without a number makes the next request a fifth smaller, and what is accepted then bounds the belief", async () => {
   for (const text of NUMBERLESS) {
     const setting = { words: () => text, limit: 40_000, calls: 60, catalogue: 200_000 };

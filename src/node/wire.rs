@@ -110,8 +110,7 @@ fn described(edit: &Edit, has_text: bool) -> Value {
             cuts.iter().map(|cut| json!([cut.text_block, cut.head.0, cut.tail.0])).collect()
         }
         Action::KeepLines(kept) => {
-            let runs = kept.rows.iter().zip(&kept.keeps);
-            runs.map(|(rows, why)| json!([rows.start, rows.end, *why as usize])).collect()
+            kept.runs.iter().map(|(rows, why)| json!([rows.start, rows.end, *why as usize])).collect()
         }
         Action::MoveAfter(index) => json!([[index]]),
         _ => json!([]),

@@ -8,7 +8,8 @@ const MODELS: usize = 16;
 /// A value for each model, in the order in which they last answered.
 #[derive(Clone, Debug, Default)]
 pub struct ByModel<T> {
-    entries: Vec<(Source, T)>,
+    /// The model that answered last is the last.
+    pub(super) entries: Vec<(Source, T)>,
 }
 
 impl<T: Default> ByModel<T> {
@@ -26,20 +27,5 @@ impl<T: Default> ByModel<T> {
     /// The value of a model.
     pub fn get(&self, source: &Source) -> Option<&T> {
         self.entries.iter().find(|(of, _)| of == source).map(|(_, known)| known)
-    }
-
-    /// The model that answered last.
-    pub fn last(&self) -> Option<(&Source, &T)> {
-        self.entries.last().map(|(source, known)| (source, known))
-    }
-
-    /// The values of all models.
-    pub fn values(&self) -> impl DoubleEndedIterator<Item = &T> {
-        self.entries.iter().map(|(_, known)| known)
-    }
-
-    /// The values of all models, mutable.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.entries.iter_mut().map(|(_, known)| known)
     }
 }

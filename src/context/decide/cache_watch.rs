@@ -6,7 +6,7 @@
 use super::by_model::ByModel;
 use super::economy::Prices;
 use crate::context::facts::transcript::{Assistant, Source, Usage};
-use crate::contract::{CACHE_FAMILIES, CACHE_READ, CacheFamily, HOUR_SECONDS, HOUR_WRITE};
+use crate::contract::{CACHE_FAMILIES, CACHE_READ, CACHE_WRITE, CacheFamily, HOUR_SECONDS, HOUR_WRITE};
 
 const MS_PER_SECOND: f64 = 1000.0;
 /// A call that read at least this share of the last prompt found its prefix alive.
@@ -22,10 +22,10 @@ const WRITE_RANGE: (f64, f64) = (0.5, 3.0);
 pub struct CacheWatch {
     /// The last one is in use. Failed answers count, too: a failure may be the only sign of a switch.
     models: ByModel<ModelCache>,
-    /// When the host sent the last request again to keep its entry alive, in ms, oldest first.
-    warmed: Vec<f64>,
-    /// When the host gave up the cache, in ms, oldest first.
-    lost: Vec<f64>,
+    /// When the host sent the last request again to keep its entry alive, in ms since 1970.
+    pub(super) warmed_ms: Vec<f64>,
+    /// When the host gave up the cache, in ms since 1970.
+    pub(super) lost_ms: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -52,24 +52,19 @@ struct ModelCache {
 impl CacheWatch {
     /// Continues with a rewritten list.
     pub fn rewrite(&mut self) {
-        for model in self.models.values_mut() {
+        for (_, model) in &mut self.models.entries {
             model.is_changed = true;
         }
-    }
-
-    /// Sets when the host kept the cache warm and when it gave it up, in ms, in any order.
-    pub fn set_times(&mut self, warmed: &[f64], lost: &[f64]) {
-        (self.warmed, self.lost) = (sorted(warmed), sorted(lost));
     }
 
     /// Returns `true` if a request at `time_ms` misses the cache of the model in use. `set_ttl` is the host's lifetime of
     /// entries, in seconds.
     pub fn is_cold(&self, time_ms: Option<f64>, set_ttl: Option<f64>) -> bool {
-        let Some((source, model)) = self.models.last() else { return false };
+        let Some((source, model)) = self.models.entries.last() else { return false };
         if !model.is_started {
-            return self.models.values().any(|model| model.is_started);
+            return self.models.entries.iter().any(|(_, model)| model.is_started);
         }
-        let given_up = time_ms.and_then(|now| newest(&self.lost, now));
+        let given_up = time_ms.and_then(|now| newest(&self.lost_ms, now));
         if given_up.zip(model.last_ms).is_some_and(|(lost, last)| lost > last) {
             return true;
         }
@@ -77,9 +72,10 @@ impl CacheWatch {
         self.gap_seconds(source, time_ms).is_some_and(|gap| gap > ttl)
     }
 
-    /// Cache prices of the model in use: as billed, else its family's; `None` before any answer.
-    pub fn prices(&self) -> Option<Prices> {
-        self.models.last().map(|(source, model)| model.prices(source))
+    /// Cache prices of the model in use: as billed, else its family's; those of most providers before any answer.
+    pub fn prices(&self) -> Prices {
+        const USUAL: Prices = Prices { read: CACHE_READ, write: CACHE_WRITE };
+        self.models.entries.last().map_or(USUAL, |(source, model)| model.prices(source))
     }
 
     /// Enters the answer at `index` to a call made at `time_ms`, the time of the message before it. `reached`: the model
@@ -92,7 +88,7 @@ impl CacheWatch {
         reached: bool,
         touched: Option<usize>,
     ) {
-        for model in self.models.values_mut() {
+        for (_, model) in &mut self.models.entries {
             model.is_changed |= touched.is_some_and(|touched| touched < model.length);
         }
         let gap = self.gap_seconds(&answer.source, time_ms);
@@ -111,21 +107,15 @@ impl CacheWatch {
     /// Seconds since the entry of a model was read, at `time_ms`. A host warms only the entry of the latest model.
     fn gap_seconds(&self, source: &Source, time_ms: Option<f64>) -> Option<f64> {
         let (last, now) = self.models.get(source)?.last_ms.zip(time_ms)?;
-        let is_in_use = self.models.last().is_some_and(|(latest, _)| latest == source);
-        let warmed = newest(&self.warmed, now).filter(|_| is_in_use);
+        let is_in_use = self.models.entries.last().is_some_and(|(latest, _)| latest == source);
+        let warmed = newest(&self.warmed_ms, now).filter(|_| is_in_use);
         Some((now - warmed.map_or(last, |warmed| warmed.max(last))) / MS_PER_SECOND)
     }
 }
 
-fn sorted(times: &[f64]) -> Vec<f64> {
-    let mut times: Vec<f64> = times.iter().copied().filter(|time| time.is_finite()).collect();
-    times.sort_by(f64::total_cmp);
-    times
-}
-
 /// The newest of these times up to `now`.
 fn newest(times: &[f64], now: f64) -> Option<f64> {
-    times.get(..times.partition_point(|&time| time <= now))?.last().copied()
+    times.iter().copied().filter(|&time| time <= now).max_by(f64::total_cmp)
 }
 
 impl ModelCache {
@@ -159,7 +149,9 @@ impl ModelCache {
 
     /// Lifetime of its entries in seconds: the published one, bounded by observed hits and misses.
     fn ttl_seconds(&self, source: &Source) -> f64 {
-        let published = published_life(source).unwrap_or(f64::INFINITY);
+        // Open weights have no published lifetime: anyone may serve them.
+        let family = family_of(source).filter(|_| !source.model.to_lowercase().contains("oss"));
+        let published = family.and_then(|family| family.ttl_seconds).unwrap_or(f64::INFINITY);
         let documented = if self.writes_for_an_hour { published.max(HOUR_SECONDS) } else { published };
         documented.min(self.shortest_miss.unwrap_or(f64::INFINITY)).max(self.longest_hit)
     }
@@ -178,11 +170,6 @@ impl ModelCache {
             write: relative(write, WRITE_RANGE).or(documented).unwrap_or(1.0),
         }
     }
-}
-
-/// Published lifetime of entries, in seconds. Open weights have none: anyone may serve them.
-fn published_life(source: &Source) -> Option<f64> {
-    family_of(source).filter(|_| !source.model.to_lowercase().contains("oss"))?.ttl_seconds
 }
 
 /// The family of a model: the first whose name is in the model's name, else in its provider's.

@@ -32,14 +32,8 @@ pub struct Conversation {
 impl Conversation {
     /// A conversation without messages.
     pub fn new(mode: Mode) -> Self {
-        Self {
-            mode,
-            transcript: Transcript::default(),
-            fold: None,
-            unanswered: None,
-            changed: usize::MAX,
-            before: None,
-        }
+        let transcript = Transcript::default();
+        Self { mode, transcript, fold: None, unanswered: None, changed: usize::MAX, before: None }
     }
 
     /// Its messages.
@@ -103,16 +97,13 @@ impl Conversation {
         let transcript = &self.transcript;
         let newest = transcript.messages().iter().rev().find_map(|message| message.assistant());
         let newest = newest.map(|of| &of.source);
-        let window = terms.limits.context_window;
+        let stated_window = terms.limits.context_window;
         // Under `everyCall` only reports of this conversation make the estimate.
         let estimate = lessons.estimate(newest).filter(|_| self.mode == Mode::Sticky);
-        fold.reports.calibration.set_known(Known {
-            overhead_tokens: terms.overhead_tokens,
-            estimate,
-            window: lessons.window(newest, window),
-            stated_window: window,
-        });
-        fold.reports.watch.set_times(&terms.warmed_ms, &terms.lost_ms);
+        let (overhead_tokens, window) = (terms.overhead_tokens, lessons.window(newest, stated_window));
+        fold.reports.calibration.known = Known { overhead_tokens, estimate, window, stated_window };
+        fold.reports.watch.warmed_ms.clone_from(&terms.warmed_ms);
+        fold.reports.watch.lost_ms.clone_from(&terms.lost_ms);
         // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);
         fault::step();
@@ -121,10 +112,10 @@ impl Conversation {
         plan.moves = plan.moves_in(transcript);
         let calibration = &fold.reports.calibration;
         let estimate = calibration.estimate();
-        let is_over = calibration.room().is_some() || estimate.tokens(plan.after) > fold.limits.budget();
+        let is_over = calibration.room.is_some() || estimate.tokens(plan.after) > fold.limits.budget();
         // A failed answer may be from another model than the last report: then the lesson mixes two models.
         let lesson = calibration.lesson().filter(|lesson| Some(lesson.source) == newest);
-        let newly_learned = lesson.and_then(|lesson| lessons.learn(lesson, window));
+        let newly_learned = lesson.and_then(|lesson| lessons.learn(lesson, stated_window));
         let limits = fold.limits.clone();
         if let Some(call) = fold.last_call() {
             lessons.called(*call);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::contract::{CACHE_READ, CACHE_WRITE, ECONOMY_BALANCED};
+use crate::contract::ECONOMY_BALANCED;
 
 /// Prices of a provider's prompt cache, relative to input.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -30,34 +30,15 @@ pub struct Policy {
     pub calibrate: bool,
 }
 
-impl Default for Prices {
-    fn default() -> Self {
-        Self { read: CACHE_READ, write: CACHE_WRITE }
-    }
-}
-
 impl Prices {
     /// Extra cost of writing `tokens` instead of reading them, in input tokens.
     pub fn rewrite(&self, tokens: f64) -> f64 {
         (self.write - self.read).max(0.0) * tokens.max(0.0)
-    }
-
-    /// Returns `true` if the cache serves only whole earlier requests, as one that charges for writing does. A change in the
-    /// middle then rewrites all messages.
-    pub fn holds_whole_requests(&self) -> bool {
-        self.write > 1.0
     }
 }
 
 impl Default for Policy {
     fn default() -> Self {
         Self { prices: None, ttl_seconds: None, economy: ECONOMY_BALANCED, calibrate: true }
-    }
-}
-
-impl Policy {
-    /// Expected later uses that a token must be worth to stay.
-    pub fn price(&self) -> f64 {
-        1.0 / self.economy
     }
 }

@@ -58,16 +58,12 @@ impl Layers {
     }
 }
 
-/// Applies layer 4 with the least losses.
+/// Applies layer 4 with the least losses, if the request does not fit.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
-    if !fits(account, limits, calibration) {
-        let most = calibration.room().unwrap_or_else(|| limits.most_words());
-        let goals = Goals { most, ..Goals::least(calibration.budget(limits)) };
-        shrink(account, &calibration.estimate(), goals);
+    let (room, estimate) = (calibration.room_within(limits), calibration.estimate());
+    let budget = room.unwrap_or_else(|| limits.budget());
+    if estimate.tokens(account.sent()) > budget {
+        let most = room.unwrap_or_else(|| limits.most_words());
+        shrink(account, &estimate, Goals { most, ..Goals::least(budget) });
     }
-}
-
-/// Returns `true` if the request fits.
-pub(super) fn fits(account: &Account, limits: &Limits, calibration: &Calibration) -> bool {
-    calibration.estimate().tokens(account.sent()) <= calibration.budget(limits)
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::calibration::SentSizes;
 use super::economy::Policy;
-use super::every_call::{Layers, fits, shrink_to_fit};
+use super::every_call::{Layers, shrink_to_fit};
 use super::index::CoverageIndex;
 use super::lessons::{Call, Lessons};
-use super::reports::{Reports, Request};
+use super::reports::{AnsweredRequest, Reports};
 use super::sticky::SkiRental;
 use super::verdict::Arithmetic;
 use super::{Mode, Terms};
@@ -21,7 +21,7 @@ use crate::context::request::account::Account;
 use crate::context::request::layers::keep::{Kept, States};
 use crate::context::request::layers::{Keeping, Limits, Overflow};
 use crate::context::request::plan::Plan;
-use crate::context::request::validity::{strip_unbound, strip_within};
+use crate::context::request::validity::strip_within;
 use crate::tokens::estimate::{Estimate, Size};
 
 /// The call that was planned last. Its edits can be undone until its answer comes.
@@ -56,8 +56,6 @@ pub struct Fold {
     pub(super) rental: SkiRental,
     /// True if a call was planned, even before a rewrite.
     pub(super) has_planned: bool,
-    /// True if an answer before a rewrite came with usage.
-    pub(super) was_reported: bool,
     /// Number of newest results that the next plan sends whole; `None` unless the list was just rewritten.
     pub(super) restored_results: Option<usize>,
     /// Messages whose bound thinking no longer matches its prefix after a rewrite. The next plan strips it.
@@ -69,14 +67,8 @@ impl Fold {
     pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
         let layers = (mode == Mode::EveryCall).then(Layers::default);
         let reports = Reports::new(policy.calibrate);
-        Self {
-            layers,
-            policy,
-            host_limits: limits.clone(),
-            limits: limits.clone(),
-            reports,
-            ..Self::default()
-        }
+        let [host_limits, limits] = [limits.clone(), limits.clone()];
+        Self { layers, policy, host_limits, limits, reports, ..Self::default() }
     }
 
     /// The last planned call, until its answer comes.
@@ -93,7 +85,7 @@ impl Fold {
 
     /// The states that the ladder keeps, or the layers if the host asked for it.
     pub fn kept_states(&self) -> Vec<Kept> {
-        let is_asked = self.limits.keeping == Keeping::Layers || self.is_reported();
+        let is_asked = self.limits.keeping == Keeping::Layers || self.reports.is_reported;
         let states = || States::in_account(&self.account, &self.limits, self.estimate().scale);
         is_asked.then(states).unwrap_or_default().kept
     }
@@ -101,60 +93,60 @@ impl Fold {
     /// Enters the new messages of `transcript`. `lessons` know which answers belong to calls with another list.
     pub fn play(&mut self, transcript: &Transcript, lessons: &mut Lessons) {
         let known = self.account.rows().len();
-        let (is_met, mut is_caught_up) = (known == 0, false);
         for (index, message) in transcript.messages().iter().enumerate().skip(known) {
             if message.assistant().is_some() {
                 let raw = self.account.raw();
                 let sent = lessons.sent_before(transcript, index, raw);
                 // On first sight, an unchanged list counts as the one that was sent.
-                let other_list = sent.filter(|sent| !is_met || sent.raw != raw);
-                let mut request = self.settle_request(index, message, other_list.is_some());
-                if request.is_planned_here {
-                    self.has_answer = true;
-                    request.stated_window = Some(self.host_limits.context_window);
-                    let Request { sent: edited, stated_window, .. } = request;
-                    lessons.answered(message, SentSizes { raw, edited, stated_window });
-                } else if let Some(sent) = other_list {
-                    lessons.answered(message, sent);
-                    request.other_list = other_list;
-                } else {
-                    // A summary replaced the answered call, which was recent: the latest stated window holds.
-                    request.stated_window = lessons.stated_window();
-                }
+                let other_list = sent.filter(|sent| known > 0 || sent.raw != raw);
+                let request = self.settle_request(index, message, other_list, lessons);
                 // A late report was not known yet when this call was planned.
-                if !replace(&mut is_caught_up, true) {
-                    self.reports.catch_up(&mut self.account, transcript);
-                }
+                self.reports.catch_up(&mut self.account, transcript);
                 self.reports.enter(&self.account, index, message, request);
                 self.narrow();
             }
             self.enter(index, message, transcript);
         }
-        if !is_caught_up {
-            self.reports.catch_up(&mut self.account, transcript);
-        }
+        self.reports.catch_up(&mut self.account, transcript);
     }
 
     /// Settles the request that `message` answers. Replays the decision if this process did not make it, unless the call had
-    /// another list.
-    fn settle_request(&mut self, index: usize, message: &Message, is_of_other_list: bool) -> Request {
+    /// another list, with the sizes `other_list`.
+    fn settle_request(
+        &mut self,
+        index: usize,
+        message: &Message,
+        other_list: Option<SentSizes>,
+        lessons: &mut Lessons,
+    ) -> AnsweredRequest {
         let is_planned_here = self.pending.as_ref().is_some_and(|call| call.at == index);
         if !is_planned_here {
             self.withdraw();
             // A call with another list decided nothing about this one.
-            if !is_of_other_list && !self.reports.is_older_than_summary(message.timestamp_ms) {
+            if other_list.is_none() && !self.reports.is_older_than_summary(message.timestamp_ms) {
                 self.decide(false);
             }
         }
-        let sent = self.account.sent();
-        let sent = self.pending.take().map_or(sent, |pending| pending.call.sent.edited);
+        let edited = self.pending.take().map_or(self.account.sent(), |pending| pending.call.sent.edited);
         if self.layers.is_some() {
             self.account.end_trial();
         } else {
             self.account.keep_trial();
         }
         let touched = self.account.take_oldest_touched();
-        Request { sent, touched, is_planned_here, stated_window: None, other_list: None }
+        let other_list = other_list.filter(|_| !is_planned_here);
+        // If a summary replaced the answered call, which was recent, the latest stated window holds.
+        let stated_window = is_planned_here.then_some(self.host_limits.context_window);
+        let stated_window = stated_window.or_else(|| lessons.stated_window());
+        let planned = SentSizes { raw: self.account.raw(), edited, stated_window };
+        let (sent, is_ours) = (other_list.unwrap_or(planned), is_planned_here || other_list.is_some());
+        if is_ours {
+            lessons.answered(message, sent);
+        }
+        self.has_answer |= is_planned_here;
+        // The host changed the list after that call.
+        self.reports.is_rewritten |= other_list.is_some();
+        AnsweredRequest { sent, touched, is_ours }
     }
 
     /// Enters the next message.
@@ -206,10 +198,6 @@ impl Fold {
     /// Decides about the next call and edits for it. `is_first` marks the first planned call.
     fn decide(&mut self, is_first: bool) -> Option<Arithmetic> {
         let before = self.rental;
-        // A change of model, or a rewritten list, can ask for messages that went long ago.
-        if self.layers.is_none() && self.account.restore_sides() {
-            strip_unbound(&mut self.account);
-        }
         let decided = match &mut self.layers {
             Some(layers) => {
                 layers.settle(&mut self.account, &self.limits, &self.reports.calibration);
@@ -229,7 +217,7 @@ impl Fold {
     /// The size that layer 4 leaves, or would leave.
     fn floor(&self) -> Size {
         let Self { account, limits, reports, .. } = self;
-        if limits.overflow == Overflow::Shrink || fits(account, limits, &reports.calibration) {
+        if limits.overflow == Overflow::Shrink {
             return account.sent();
         }
         let mut least = account.clone();

@@ -23,7 +23,7 @@ pub struct CoverageIndex {
     /// Ids of the names and lines of each message, by position.
     messages: Vec<MessagePieces>,
     /// Calls so far.
-    calls: u32,
+    pub(super) calls: u32,
     /// The calls that changed files, ascending.
     edits: Vec<u32>,
     /// The last call that read or changed a file, by the file's name.
@@ -78,11 +78,6 @@ impl CoverageIndex {
     /// Ids of the names and lines of the message at `index`.
     pub fn message(&self, index: usize) -> Option<&MessagePieces> {
         self.messages.get(index)
-    }
-
-    /// Calls so far.
-    pub fn calls(&self) -> u32 {
-        self.calls
     }
 
     /// Number of pieces; every id is below it.

@@ -52,7 +52,10 @@ pub struct Lessons {
 impl Lessons {
     /// What is known of a model; without `source`, of the one that answered last.
     fn model(&self, source: Option<&Source>) -> Option<&Model> {
-        source.map_or_else(|| self.models.last().map(|(_, model)| model), |source| self.models.get(source))
+        match source {
+            Some(source) => self.models.get(source),
+            None => self.models.entries.last().map(|(_, model)| model),
+        }
     }
 
     /// The estimate of a model; without `source`, of the one that answered last.
@@ -123,9 +126,10 @@ impl Lessons {
         if self.answers.insert(answer.fingerprint, sent).is_none() {
             self.oldest_first.push_back(answer.fingerprint);
         }
-        while self.oldest_first.len() > ANSWERS {
-            let oldest = self.oldest_first.pop_front();
-            oldest.map(|oldest| self.answers.remove(&oldest));
+        if self.oldest_first.len() > ANSWERS
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.answers.remove(&oldest);
         }
     }
 

@@ -21,10 +21,11 @@ struct RowChoice {
 pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
     let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
-    let mut lines = worthy(layout, &sent.sent_rows(), sent.message.traits.identifiers.len(), worth, price);
+    let mut lines =
+        worthy(layout, &sent.rows_as(sent.form()), sent.message.traits.identifiers.len(), worth, price);
     // A first cut keeps the head and tail that the host set, unless a limit demands more; a later one does so if any line is
     // worth it.
-    if sent.form() == Form::Whole || lines.iter().any(|line| line.is_kept) {
+    if *sent.form() == Form::Whole || lines.iter().any(|line| line.is_kept) {
         for line in lines.iter_mut().filter(|_| price.is_finite()) {
             line.is_kept |= layout.is_end(line.at);
         }
@@ -70,32 +71,34 @@ fn kept_lines(
     layout: &Layout,
     lines: &[RowChoice],
 ) -> KeptLines {
-    let kept = || lines.chunk_by(is_one_run).filter(|run| run.iter().all(|line| line.is_kept));
-    let rows: Box<[Range<u32>]> =
-        kept().filter_map(|run| Some(run.first()?.at as u32..run.last()?.at as u32 + 1)).collect();
-    let keeps = kept().map(|run| cause_of(view, &pieces.of_rows(sent, run.iter().map(|line| line.at))));
+    let kept = lines.chunk_by(is_one_run).filter(|run| run.iter().all(|line| line.is_kept));
+    let with_cause = |run: &[RowChoice]| {
+        let rows = run.first()?.at as u32..run.last()?.at as u32 + 1;
+        Some((rows, cause_of(view, &pieces.of_rows(sent, run.iter().map(|line| line.at)))))
+    };
+    let runs: Box<[(Range<u32>, Keep)]> = kept.filter_map(with_cause).collect();
     let sizes = layout.sizes;
-    let shown = if rows.is_empty() {
+    let shown = if runs.is_empty() {
         sizes.marker as usize
     } else {
-        let tokens: f64 = kept().flatten().map(|line| line.tokens).sum();
-        layout.tokens_of(tokens as usize) + marker_tokens(layout, &rows)
+        let tokens: f64 = lines.iter().filter(|line| line.is_kept).map(|line| line.tokens).sum();
+        layout.tokens_of(tokens as usize) + marker_tokens(layout, &runs)
     };
     let beside = sent.message.tokens.saturating_sub(sizes.text as usize);
-    KeptLines { keeps: keeps.collect(), tokens: (beside + shown) as u32, rows }
+    KeptLines { runs, tokens: (beside + shown) as u32 }
 }
 
 /// The cause of the piece worth most in a run of lines.
 fn cause_of(view: &View<'_>, ids: &[u32]) -> Keep {
     let worth = ids.iter().map(|&id| (view.loss(id, 1), id));
     let most = worth.filter(|(worth, _)| *worth > 0.0).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    most.and_then(|(_, id)| view.index().cause(id)).unwrap_or(Keep::ShortGap)
+    most.and_then(|(_, id)| view.index.cause(id)).unwrap_or(Keep::ShortGap)
 }
 
 /// Tokens of the markers around these lines.
-fn marker_tokens(layout: &Layout, kept: &[Range<u32>]) -> usize {
-    let starts = kept.iter().map(|run| run.start).chain([layout.rows.len() as u32]);
-    let ends = std::iter::once(0).chain(kept.iter().map(|run| run.end));
+fn marker_tokens(layout: &Layout, kept: &[(Range<u32>, Keep)]) -> usize {
+    let starts = kept.iter().map(|(run, _)| run.start).chain([layout.rows.len() as u32]);
+    let ends = std::iter::once(0).chain(kept.iter().map(|(run, _)| run.end));
     let gaps = ends.zip(starts).filter(|(end, start)| end < start).count();
     gaps * layout.sizes.gap as usize + usize::from(gaps > 0) * layout.sizes.once as usize
 }

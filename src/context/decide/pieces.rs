@@ -18,11 +18,16 @@ pub struct MessagePieces {
 impl MessagePieces {
     /// Ids of the pieces that the message shows in the form of `row`.
     pub fn shown(&self, row: &Row) -> Cow<'_, [u32]> {
-        match row.form() {
+        self.shown_as(row, row.form())
+    }
+
+    /// Ids of the pieces that the message of `row` shows in this form.
+    pub fn shown_as(&self, row: &Row, form: &Form) -> Cow<'_, [u32]> {
+        match form {
             Form::Whole => Cow::Borrowed(&self.whole),
             // A cut that keeps most of the text counts as whole.
-            Form::Cut(_) if 2 * row.tokens() > row.message.tokens => Cow::Borrowed(&self.whole),
-            Form::Lines(_) => self.of_rows(row, row.sent_rows().into_iter()).into(),
+            Form::Cut(_) if 2 * row.tokens_as(form) > row.message.tokens => Cow::Borrowed(&self.whole),
+            Form::Lines(_) => self.of_rows(row, row.rows_as(form).into_iter()).into(),
             Form::Edited | Form::Cut(_) => Cow::Borrowed(self.edited.as_deref().unwrap_or_default()),
             Form::Gone => Cow::default(),
         }

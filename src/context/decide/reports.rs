@@ -4,21 +4,16 @@ use super::cache_watch::CacheWatch;
 use super::calibration::{Calibration, SentSizes};
 use crate::context::facts::transcript::{Body, Message, Transcript};
 use crate::context::request::account::Account;
-use crate::tokens::estimate::Size;
 
 /// A request that was answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// The size of the request.
-    pub sent: Size,
+pub struct AnsweredRequest {
+    /// The sizes sent.
+    pub sent: SentSizes,
     /// The oldest message sent in another form than before.
     pub touched: Option<usize>,
-    /// True if this process planned it.
-    pub is_planned_here: bool,
-    /// The window that the host stated, unless the call had another list.
-    pub stated_window: Option<f64>,
-    /// The sizes sent, if the host changed the list afterwards.
-    pub other_list: Option<SentSizes>,
+    /// True if this process planned it, with this list or another.
+    pub is_ours: bool,
 }
 
 /// Everything learned from answers: token counts and cache behaviour.
@@ -34,8 +29,10 @@ pub struct Reports {
     summary_ms: Option<f64>,
     /// True if the message before the next one is a summary.
     is_behind_summary: bool,
+    /// True if any answer so far came with usage.
+    pub(super) is_reported: bool,
     /// True if the host rewrote the list; a summary in it shows that, too.
-    is_rewritten: bool,
+    pub(super) is_rewritten: bool,
 }
 
 impl Reports {
@@ -46,6 +43,7 @@ impl Reports {
 
     /// Enters a message before the next call.
     pub fn pass(&mut self, message: &Message) {
+        self.is_reported |= message.reported_tokens().is_some();
         let is_input = !matches!(message.body, Body::Assistant(_) | Body::ToolResult(_));
         if is_input && message.timestamp_ms > self.newest_input_ms {
             self.newest_input_ms = message.timestamp_ms;
@@ -63,20 +61,16 @@ impl Reports {
     }
 
     /// Enters the answer at `index`, which is not in the account yet.
-    pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: Request) {
+    pub fn enter(&mut self, account: &Account, index: usize, message: &Message, request: AnsweredRequest) {
         let Some(assistant) = message.assistant() else { return };
-        let Request { sent, touched, is_planned_here, stated_window, other_list } = request;
+        let AnsweredRequest { sent, touched, is_ours } = request;
         let is_stale = self.is_behind_summary || is_older(message.timestamp_ms, self.newest_input_ms);
         let reached = message.is_sent || assistant.usage.prompt_tokens().is_some();
         self.watch.enter(index, assistant, newest_ms(account), reached, touched);
-        self.is_rewritten |= other_list.is_some();
         // Without a rewrite, a recording may have been made without the hook, so both sizes stay possible. After one, this
         // process knows the size sent.
-        let is_ours = is_planned_here || other_list.is_some();
-        let is_known = self.is_rewritten && is_ours;
-        let edited = other_list.map_or(sent, |sent| sent.edited);
-        let stated_window = other_list.map_or(stated_window, |sent| sent.stated_window);
-        let sent = SentSizes { raw: if is_known { edited } else { account.raw() }, edited, stated_window };
+        let raw = if self.is_rewritten && is_ours { sent.edited } else { sent.raw };
+        let sent = SentSizes { raw, ..sent };
         if message.is_sent || assistant.usage.refused.is_some() {
             self.calibration.observe(index, assistant, sent, is_stale && !is_ours);
         }
@@ -85,6 +79,7 @@ impl Reports {
     /// Enters late reports.
     pub fn catch_up(&mut self, account: &mut Account, transcript: &Transcript) {
         let late = self.calibration.catch_up(transcript.messages());
+        self.is_reported |= !late.is_empty();
         account.renew(transcript, &late);
     }
 
@@ -119,17 +114,13 @@ mod tests {
     }
 
     /// Enters an answer of this time with a report of 50 000 tokens. Returns `true` if the report taught anything.
-    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_planned_here: bool) -> bool {
+    fn takes_in(reports: &mut Reports, timestamp_ms: f64, is_ours: bool) -> bool {
         let usage = Usage { input: Some(50_000.0), ..Usage::default() };
         let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
-        let request = Request {
-            sent: Size { cl100k: 30_000, messages: 1 },
-            touched: None,
-            is_planned_here,
-            stated_window: None,
-            other_list: None,
-        };
+        let edited = Size { cl100k: 30_000, messages: 1 };
+        let sent = SentSizes { edited, ..SentSizes::default() };
+        let request = AnsweredRequest { sent, touched: None, is_ours };
         reports.enter(&Account::default(), 3, &answer, request);
         reports.calibration.estimate() != estimate
     }

@@ -1,9 +1,8 @@
 //! Compares a rewritten list with the one before, and continues the fold on it.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashSet;
 
 use super::every_call::Layers;
 use super::fold::{Fold, Pending};
@@ -28,19 +27,13 @@ pub(super) struct Rewrite {
     pub answer: Option<usize>,
     /// True if the shared prefix holds every old answer: then only the tail of one request changed.
     pub is_tail: bool,
-    /// Position in the new list of the first changed message that is no system message.
-    pub first_changed: Option<usize>,
+    /// Messages of the new list whose bound thinking no longer matches its prefix.
+    pub stale_thinking: Range<usize>,
     /// True if the lists share only system messages: then they are two conversations.
     pub is_unrelated: bool,
 }
 
 impl Rewrite {
-    /// Messages of the new list whose bound thinking no longer matches its prefix.
-    fn stale_thinking(&self) -> Range<usize> {
-        let end = self.answer.map_or(self.known_end, |answer| answer + 1);
-        self.first_changed.map_or(0..0, |changed| changed..end)
-    }
-
     /// Compares `list` with the messages of a fold from `unchecked` on. Returns `None` if it only adds to them.
     pub(super) fn of(fold: &Fold, list: &Transcript, unchecked: usize) -> Option<Self> {
         let account = &fold.account;
@@ -48,16 +41,16 @@ impl Rewrite {
         if unchecked >= len {
             return None;
         }
-        let (mut old, mut new) = (unchecked, unchecked);
-        let mut shared: Vec<Option<usize>> = (0..new).map(Some).collect();
-        let (mut is_renewed, mut first_changed) = (false, None);
-        while let (Some(was), Some(is)) = (account.message(old), list.get(new)) {
-            let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
+        let (mut old, mut is_renewed, mut first_changed) = (unchecked, false, None);
+        let mut shared: Vec<Option<usize>> = (0..old).map(Some).collect();
+        while let (Some(was), Some(is)) = (account.message(old), list.get(shared.len())) {
             if was.is_same(is) {
                 shared.push(Some(old));
-                (old, new) = (old + 1, new + 1);
+                old += 1;
                 continue;
             }
+            let new = shared.len();
+            let is_newest_user = || account.last_user() == Some(old) && list.last_user() == Some(new);
             let (goes, comes) = if is_newest_user() {
                 first_changed = first_changed.or(Some(new));
                 (true, true)
@@ -69,8 +62,9 @@ impl Rewrite {
             }
             is_renewed = true;
             shared.extend(comes.then_some(None));
-            (old, new) = (old + usize::from(goes), new + usize::from(comes));
+            old += usize::from(goes);
         }
+        let new = shared.len();
         if old == len && !is_renewed {
             return None;
         }
@@ -80,8 +74,7 @@ impl Rewrite {
         let sent_end = unanswered.or(last_answer.map(|last| last + 1)).unwrap_or(0);
         let first_changed = first_changed.or((old < sent_end).then_some(new));
         let is_tail = last_answer.is_none_or(|last| last < old);
-        let mut left = HashSet::with_capacity_and_hasher(len - old, FxBuildHasher);
-        left.extend(account.rows().iter().skip(old).map(|row| row.message.identity));
+        let left: FxHashSet<u128> = account.rows().iter().skip(old).map(|row| row.message.identity).collect();
         let is_left = |message: &Message| left.contains(&message.identity);
         let answers = |from: usize| {
             let messages = list.messages().iter().enumerate().skip(from);
@@ -101,7 +94,9 @@ impl Rewrite {
         let answer = answers(asked_end).next().filter(|_| is_answered).map(|(index, _)| index);
         let is_system = |was: &usize| account.message(*was).is_some_and(Message::is_system);
         let is_unrelated = shared.iter().flatten().all(is_system);
-        Some(Self { shared, shared_old_end: old, known_end, answer, is_tail, first_changed, is_unrelated })
+        let stale_end = answer.map_or(known_end, |answer| answer + 1);
+        let stale_thinking = first_changed.map_or(0..0, |changed| changed..stale_end);
+        Some(Self { shared, shared_old_end: old, known_end, answer, is_tail, stale_thinking, is_unrelated })
     }
 }
 
@@ -119,7 +114,6 @@ impl Fold {
         mut rewrite: Rewrite,
         lessons: &Lessons,
     ) -> Self {
-        let stale_thinking = rewrite.stale_thinking();
         // A host may return to a list whose call was answered later.
         rewrite.answer = rewrite.answer.filter(|&at| lessons.is_answer_to(self.last_call(), transcript, at));
         let mut reports = self.reports.clone();
@@ -136,9 +130,8 @@ impl Fold {
             has_answer: self.has_answer,
             rental: self.rental_after(&rewrite),
             has_planned: self.has_planned && !rewrite.is_unrelated,
-            was_reported: self.is_reported(),
             restored_results: is_sticky.then_some(newest_results),
-            stale_thinking,
+            stale_thinking: rewrite.stale_thinking.clone(),
             ..Self::default()
         };
         for (index, message) in transcript.messages().iter().enumerate().take(rewrite.known_end) {

@@ -6,30 +6,21 @@ use crate::context::request::account::Account;
 /// The visible copies of each piece, during a batch.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    index: &'a CoverageIndex,
+    /// The index of the pieces.
+    pub index: &'a CoverageIndex,
     copies: Vec<u32>,
     /// Number of next answers whose uses count.
     ahead: f64,
 }
 
 impl<'a> View<'a> {
-    /// A view of nothing. Uses count in the next `ahead` answers.
-    pub fn new(index: &'a CoverageIndex, ahead: f64) -> Self {
-        Self { index, copies: vec![0; index.len()], ahead }
-    }
-
-    /// A view of what `account` sends.
+    /// A view of what `account` sends. Uses count in the next `ahead` answers.
     pub fn of(index: &'a CoverageIndex, account: &Account, ahead: f64) -> Self {
-        let mut view = Self::new(index, ahead);
+        let mut view = Self { index, copies: vec![0; index.len()], ahead };
         for (row, pieces) in account.live().filter_map(|at| account.row(at).zip(index.message(at))) {
             view.show(&pieces.shown(row));
         }
         view
-    }
-
-    /// The index it looks at.
-    pub fn index(&self) -> &'a CoverageIndex {
-        self.index
     }
 
     /// Adds a message that shows `ids`.

@@ -36,10 +36,8 @@ pub enum Action {
 /// The lines of a tool result that stay, word for word and in order, a marker line for each gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptLines {
-    /// Ranges of lines, in order, none touching the next.
-    pub rows: Box<[Range<u32>]>,
-    /// The reason to keep each range.
-    pub keeps: Box<[Keep]>,
+    /// Ranges of lines, in order, none touching the next, each with the reason to keep it.
+    pub runs: Box<[(Range<u32>, Keep)]>,
     /// cl100k tokens of the message with only these lines.
     pub tokens: u32,
 }

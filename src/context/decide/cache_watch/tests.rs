@@ -91,7 +91,7 @@ fn a_cache_whose_life_is_not_published_is_warm_until_it_was_found_empty() {
 fn a_warmed_gap_is_not_cold_and_teaches_no_longer_life() {
     let mut watch = reported(&[(0.0, 0.0, 9000.0)]);
     assert!(is_cold_after(&watch, 840.0));
-    watch.set_times(&[270_000.0, 540_000.0], &[]);
+    watch.warmed_ms = vec![270_000.0, 540_000.0];
     assert!(!is_cold_after(&watch, 840.0) && is_cold_after(&watch, 841.0));
     enter(&mut watch, "claude-a", Some(800.0), &usage(9000.0, 100.0), None);
     assert!(is_cold_after(&watch, 1101.0), "the entry lived from the warming on, not 800 seconds");
@@ -103,11 +103,11 @@ fn a_warmer_keeps_the_entry_of_the_latest_model_only() {
     for (model, seconds) in [("claude-a", 0.0), ("claude-b", 1.0)] {
         enter(&mut watch, model, Some(seconds), &usage(0.0, 9000.0), None);
     }
-    watch.set_times(&[270_000.0], &[]);
+    watch.warmed_ms = vec![270_000.0];
     assert!(!is_cold_after(&watch, 400.0));
     enter(&mut watch, "claude-a", Some(350.0), &usage(0.0, 0.0), None);
     for (warmed, is_cold) in [(500_000.0, false), (750_000.0, true)] {
-        watch.set_times(&[warmed], &[]);
+        watch.warmed_ms = vec![warmed];
         assert_eq!(is_cold_after(&watch, 700.0), is_cold, "one that comes later says nothing of now");
     }
 }
@@ -142,7 +142,7 @@ fn prices(model: &str, usages: &[Usage]) -> Prices {
     for usage in usages {
         enter(&mut watch, model, Some(0.0), usage, None);
     }
-    watch.prices().unwrap_or_default()
+    watch.prices()
 }
 
 fn billed(read: f64, write: f64) -> Usage {
@@ -173,5 +173,5 @@ fn bills_teach_more_than_a_family_and_absurd_ones_nothing() {
     for odd in [billed(0.0, 0.0), billed(40.0, 90.0), billed(f64::NAN, -1.0), billed(f64::INFINITY, 1e300)] {
         is("claude-next", &[odd], 0.1, 1.25);
     }
-    assert_eq!(CacheWatch::default().prices(), None);
+    assert_eq!(CacheWatch::default().prices(), Prices { read: CACHE_READ, write: CACHE_WRITE });
 }

@@ -32,12 +32,14 @@ impl Learned {
     /// Learns from the refusal of a request of `tokens`. Returns the most tokens of the next one.
     pub(super) fn refuse(&mut self, refusal: Refusal, sent: Size, tokens: f64) -> f64 {
         let output = refusal.output.unwrap_or(0.0);
-        let limit = refusal.limit_for(tokens);
-        let named = limit.map(|limit| LearnedWindow { tokens: limit.round(), output });
-        // A limit that the request obeys was not the cause.
-        if let Some(window) = named.filter(|window| (1.0..tokens).contains(&window.room())) {
-            *self = Self { window: Some(window), refused: None, accepted: 0.0 };
-            return window.room();
+        if let Some(limit) = refusal.limit_for(tokens).map(f64::round) {
+            let room = NAMED_SHARE * (limit - output);
+            // A limit that the request obeys was not the cause.
+            if (1.0..tokens).contains(&room) {
+                let window = Some(LearnedWindow { tokens: limit, output });
+                *self = Self { window, refused: None, accepted: 0.0 };
+                return room;
+            }
         }
         self.refused = Some(sent);
         if self.accepted >= tokens {
@@ -57,12 +59,5 @@ impl Learned {
     pub(super) fn bound(&self, estimate: &Estimate) -> f64 {
         let step = |refused: Size| self.accepted.max(STEP_SHARE * estimate.tokens(refused));
         self.refused.map_or(f64::INFINITY, step)
-    }
-}
-
-impl LearnedWindow {
-    /// Most tokens of the request after the refusal.
-    fn room(&self) -> f64 {
-        NAMED_SHARE * (self.tokens - self.output)
     }
 }

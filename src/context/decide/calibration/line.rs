@@ -27,6 +27,8 @@ const REPORTS: usize = 32;
 /// tokens.
 const DOUBTED_SHARE: f64 = 0.05;
 const DOUBTED_TOKENS: f64 = 1000.0;
+/// Largest error counted for one report, as a share of its prompt: a false report must not decide.
+const MOST_MISSED: f64 = 0.25;
 
 /// A reported prompt.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +47,14 @@ pub(super) struct Line {
     /// The scale before any step.
     prior: f64,
     /// Newest last.
-    reports: Vec<Report>,
+    pub(super) reports: Vec<Report>,
     /// The smallest prompt so far, even if older than these.
     smallest: Report,
     doubted: Option<Report>,
     /// The line through the newest report.
     pub(super) estimate: Estimate,
+    /// The sum of its errors, each as a share of a prompt.
+    pub(super) missed: f64,
 }
 
 impl Report {
@@ -90,20 +94,16 @@ impl Line {
             PRIOR_SCALE + first.counted() / all * (known - PRIOR_SCALE)
         });
         let prior = told.clamp(*SCALES.start(), *SCALES.end());
-        let mut line =
-            Self { prior, reports: vec![first], smallest: first, doubted: None, estimate: Estimate::PLAIN };
+        let (reports, estimate) = (vec![first], Estimate::PLAIN);
+        let mut line = Self { prior, reports, smallest: first, doubted: None, estimate, missed: 0.0 };
         line.fit();
         line
     }
 
-    /// Number of reports behind the line.
-    pub(super) fn reports(&self) -> usize {
-        self.reports.len()
-    }
-
     /// Adds the next report. Unless certain, one far off is doubted until the next agrees.
     pub(super) fn add(&mut self, next: Report, is_certain: bool) {
-        let Some(newest) = self.reports.last() else { return };
+        self.missed = self.missed_with(&next);
+        let Some(newest) = self.reports.last().filter(|_| next.is_possible()) else { return };
         // No provider counts other texts to the same token: it reports a constant.
         if next.tokens.total_cmp(&newest.tokens).is_eq() && next.size.cl100k != newest.size.cl100k {
             return;
@@ -136,9 +136,10 @@ impl Line {
         tokens(next) - tokens(known)
     }
 
-    /// Error of the line for this report, in tokens.
-    pub(super) fn miss(&self, next: &Report) -> f64 {
-        (next.tokens - self.estimate.tokens(next.size)).abs()
+    /// The sum of its errors with this report.
+    pub(super) fn missed_with(&self, report: &Report) -> f64 {
+        let miss = (report.tokens - self.estimate.tokens(report.size)).abs();
+        self.missed + (miss / report.tokens.max(1.0)).min(MOST_MISSED)
     }
 
     /// Returns `true` if `next` is near the line through `known`, or new text explains the difference.

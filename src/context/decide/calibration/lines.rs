@@ -4,67 +4,38 @@
 
 use super::line::{Line, Report};
 
-/// Largest error counted for one report, as a share of its prompt: a false report must not decide. It is also the lead in
-/// error that whole lists need: they may look right while a scale is learned.
-const MOST_MISSED: f64 = 0.25;
+/// The lead in error that whole lists need, in shares of a prompt: they may look right while a scale is learned.
+const MIN_LEAD: f64 = 0.25;
 
-/// A reading of the reports: its line, and the sum of its errors, in shares of the prompts.
-#[derive(Clone, Debug)]
-struct Reading {
-    line: Line,
-    missed: f64,
-}
-
-/// Both readings of a model's reports.
+/// Both readings of a model's reports. They are equal until the hook's edits make a difference.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     /// The hook ran from some call on, perhaps the first.
-    edited: Reading,
-    /// It never ran. `None` while that makes no difference.
-    whole: Option<Reading>,
-}
-
-impl Reading {
-    /// The sum of its errors with this report.
-    fn missed_with(&self, report: &Report) -> f64 {
-        self.missed + (self.line.miss(report) / report.tokens.max(1.0)).min(MOST_MISSED)
-    }
-
-    fn add(&mut self, report: Report, is_certain: bool) {
-        self.missed = self.missed_with(&report);
-        if report.is_possible() {
-            self.line.add(report, is_certain);
-        }
-    }
+    edited: Line,
+    /// It never ran.
+    whole: Line,
 }
 
 impl Lines {
     /// Starts both from one report. `overhead` is the cl100k tokens of prompt and tools, if known.
     pub(super) fn new(whole: Report, edited: Report, overhead: Option<f64>) -> Self {
-        let of = |report: Report| Reading { line: Line::new(report, overhead), missed: 0.0 };
-        let whole = (whole.size != edited.size && whole.is_possible()).then(|| of(whole));
-        Self { edited: of(edited), whole }
+        let whole = if whole.is_possible() { whole } else { edited };
+        Self { edited: Line::new(edited, overhead), whole: Line::new(whole, overhead) }
     }
 
     /// The line with the smaller errors.
     pub(super) fn best(&self) -> &Line {
-        let whole = self.whole.as_ref().filter(|whole| whole.missed + MOST_MISSED < self.edited.missed);
-        &whole.unwrap_or(&self.edited).line
+        if self.whole.missed + MIN_LEAD < self.edited.missed { &self.whole } else { &self.edited }
     }
 
     /// Adds the next report, read as `whole` list and as `edited`. Unless certain, one far off is doubted until the next
     /// agrees.
     pub(super) fn add(&mut self, whole: Report, edited: Report, is_certain: bool) {
-        if self.whole.is_none() && whole.size != edited.size {
-            self.whole = Some(self.edited.clone());
+        // The hook may have begun at this call.
+        if self.whole.missed_with(&edited) + MIN_LEAD < self.edited.missed_with(&edited) {
+            self.edited = self.whole.clone();
         }
-        if let Some(reading) = &mut self.whole {
-            // The hook may have begun at this call.
-            if reading.missed_with(&edited) + MOST_MISSED < self.edited.missed_with(&edited) {
-                self.edited = reading.clone();
-            }
-            reading.add(whole, is_certain);
-        }
+        self.whole.add(whole, is_certain);
         self.edited.add(edited, is_certain);
     }
 }

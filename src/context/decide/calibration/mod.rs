@@ -6,6 +6,7 @@ mod learned;
 mod line;
 mod lines;
 
+use std::mem::take;
 use std::sync::Arc;
 
 use self::learned::Learned;
@@ -72,12 +73,13 @@ pub struct Lesson<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     is_on: bool,
-    known: Known,
+    /// Knowledge from elsewhere, used until this conversation has a report.
+    pub(super) known: Known,
     /// True if a prompt of this conversation was reported, even implausibly.
     is_reported: bool,
     models: ByModel<Model>,
     /// Most tokens of the next request, if the last was refused for its length.
-    room: Option<f64>,
+    pub(super) room: Option<f64>,
     /// Answers without a usable report so far, with the sizes sent: the report may come later.
     unreported: Vec<(usize, SentSizes)>,
 }
@@ -88,15 +90,10 @@ impl Calibration {
         Self { is_on, ..Self::default() }
     }
 
-    /// Sets the knowledge from elsewhere, used until this conversation has a report.
-    pub fn set_known(&mut self, known: Known) {
-        self.known = known;
-    }
-
     /// The lesson for other conversations.
     pub fn lesson(&self) -> Option<Lesson<'_>> {
-        let (source, model) = self.models.last()?;
-        let line = model.lines.as_ref().map(Lines::best).map(|line| (line.estimate, line.reports()));
+        let (source, model) = self.models.entries.last()?;
+        let line = model.lines.as_ref().map(Lines::best).map(|line| (line.estimate, line.reports.len()));
         Some(Lesson { source, line, window: self.learned() })
     }
 
@@ -105,14 +102,11 @@ impl Calibration {
         self.unreported.clear();
     }
 
-    /// Most tokens of the next request, if the last was refused for its length.
-    pub fn room(&self) -> Option<f64> {
-        self.room
-    }
-
-    /// Most tokens of the next request: the room after a refusal, else the budget.
-    pub fn budget(&self, limits: &Limits) -> f64 {
-        self.room.unwrap_or_else(|| limits.budget())
+    /// Most tokens of the next request after a refusal. It obeys a reserve that the host set. A default one is ignored: the
+    /// next request nearly reaches the endpoint's own limit.
+    pub fn room_within(&self, limits: &Limits) -> Option<f64> {
+        let most = if limits.reserve_tokens.is_some() { limits.budget() } else { f64::INFINITY };
+        self.room.map(|room| room.min(most))
     }
 
     /// The window of the model that answered last, as refusals taught it, here or in another conversation of the hook.
@@ -123,13 +117,13 @@ impl Calibration {
 
     /// The lessons of refusals by the model that answered last.
     fn of_refusals(&self) -> Learned {
-        self.models.last().map_or(Learned::default(), |(_, model)| model.learned)
+        self.models.entries.last().map_or(Learned::default(), |(_, model)| model.learned)
     }
 
     /// Forgets the learned windows: the host states another window than before.
     pub fn forget_windows(&mut self) {
         self.room = None;
-        for model in self.models.values_mut() {
+        for (_, model) in &mut self.models.entries {
             model.learned = Learned::default();
         }
     }
@@ -156,11 +150,11 @@ impl Calibration {
             }
             _ if is_stale => {}
             Some(refusal) => self.refuse(&answer.source, refusal, sent),
-            None if answer.usage.prompt_tokens().is_none() => {
+            None if !self.report(answer, sent) => {
                 self.unreported.push((index, sent));
                 self.unreported.drain(..self.unreported.len().saturating_sub(UNREPORTED));
             }
-            None => self.report(answer, sent),
+            None => {}
         }
     }
 
@@ -192,25 +186,20 @@ impl Calibration {
     /// Learns from late reports. Returns the indices of their messages.
     pub fn catch_up(&mut self, messages: &[Arc<Message>]) -> Vec<usize> {
         let mut late = Vec::new();
-        for (index, sent) in std::mem::take(&mut self.unreported) {
+        for (index, sent) in take(&mut self.unreported) {
             let answer = messages.get(index).and_then(|message| message.assistant());
-            match answer.filter(|answer| answer.usage.prompt_tokens().is_some()) {
-                Some(answer) => {
-                    self.report(answer, sent);
-                    late.push(index);
-                }
-                None => self.unreported.push((index, sent)),
+            if answer.is_some_and(|answer| self.report(answer, sent)) {
+                late.push(index);
+            } else {
+                self.unreported.push((index, sent));
             }
         }
         late
     }
 
-    fn report(
-        &mut self,
-        Assistant { source, usage, .. }: &Assistant,
-        SentSizes { raw, edited, .. }: SentSizes,
-    ) {
-        let Some(tokens) = usage.prompt_tokens() else { return };
+    /// Learns from the report of an answer. Returns `false` if it has none.
+    fn report(&mut self, answer: &Assistant, SentSizes { raw, edited, .. }: SentSizes) -> bool {
+        let (source, Some(tokens)) = (&answer.source, answer.usage.prompt_tokens()) else { return false };
         self.is_reported = true;
         let [whole, edited] = [raw, edited].map(|size| Report { tokens, size });
         self.add(source, whole, edited, false);
@@ -218,6 +207,7 @@ impl Calibration {
         // Refusals are compared in tokens of the estimate.
         let accepted = if self.is_on { tokens } else { estimate.tokens(edited.size) };
         self.models.change(source, |model| model.learned.accept(accepted, &estimate));
+        true
     }
 
     fn add(&mut self, source: &Source, whole: Report, edited: Report, is_certain: bool) {
@@ -238,7 +228,7 @@ impl Calibration {
 
     /// The line of the last model with a plausible report.
     fn line(&self) -> Option<&Line> {
-        self.models.values().rev().find_map(|model| model.lines.as_ref()).map(Lines::best)
+        self.models.entries.iter().rev().find_map(|(_, model)| model.lines.as_ref()).map(Lines::best)
     }
 
     /// The estimate of the next prompt.

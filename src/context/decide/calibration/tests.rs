@@ -223,7 +223,7 @@ fn refuse(calibration: &mut Calibration, model: &str, refusal: Refusal, counted:
     let usage = Usage { refused: Some(refusal), ..Usage::default() };
     let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
     calibration.observe(0, &refused, both(counted), false);
-    calibration.room()
+    calibration.room
 }
 
 fn window(calibration: &Calibration) -> (f64, f64, f64) {
@@ -239,7 +239,7 @@ fn a_limit_that_is_named_is_the_window_of_that_model_until_more_is_accepted() {
     close(refuse(&mut calibration, "a", NAMED, 66_000).expect("is refused"), 57_600.0, 1e-9);
     assert_eq!(window(&calibration).0.to_bits(), 64_000f64.to_bits());
     observe(&mut calibration, &answer("a", 57_000.0, 0.0), both(57_000));
-    assert_eq!((calibration.room(), window(&calibration).0.to_bits()), (None, 64_000f64.to_bits()));
+    assert_eq!((calibration.room, window(&calibration).0.to_bits()), (None, 64_000f64.to_bits()));
     observe(&mut calibration, &answer("b", 57_000.0, 0.0), both(57_000));
     assert_eq!(window(&calibration).0.to_bits(), 200_000f64.to_bits(), "another model");
     observe(&mut calibration, &answer("a", 90_000.0, 0.0), both(90_000));

@@ -68,7 +68,7 @@ fn only_the_last_message_that_shows_a_piece_loses_it() {
     let mut session = Session::default();
     let both = session.show("alphabet betatest", false, Vec::new(), None);
     let one = session.show("alphabet", false, Vec::new(), None);
-    let mut view = View::new(&session.index, f64::INFINITY);
+    let mut view = View::of(&session.index, &Account::default(), f64::INFINITY);
     view.show(&both);
     let loss = |view: &View<'_>, ids: &[u32]| view.loss_of_all(ids.to_vec());
     let alone = loss(&view, &both);
@@ -106,7 +106,7 @@ fn the_nearer_the_uses_that_count_the_more_a_new_name_is_worth_beside_an_old_one
 fn a_name_counts_as_used_only_after_it_came() {
     let mut session = Session::default();
     let ids = session.say("some_name");
-    let before = session.index.calls();
+    let before = session.index.calls;
     assert!(!session.index.is_used_since(before, &ids));
     session.say("some_name");
     assert!(session.index.is_used_since(before, &ids));

@@ -9,7 +9,7 @@ use crate::context::decide::verdict::Verdict;
 use crate::context::decide::view::View;
 use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
-use crate::context::request::layers::shrink::{Goals, LargeInputs};
+use crate::context::request::layers::shrink::{Goals, large_inputs};
 use crate::context::request::layers::{Overflow, images, shrink, thinking, tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::request::validity::{strip_bound, strip_unbound};
@@ -27,10 +27,10 @@ impl Fold {
         if verdict != Verdict::ManyImages {
             let targets = self.targets();
             let spared = self.spared();
-            if self.is_reported() {
+            if self.reports.is_reported {
                 self.strip_closed_turns();
                 images::fit(&mut self.account, &self.limits);
-                self.go_down_ladder(spared, &targets);
+                self.go_down_ladder(&spared, &targets);
             } else {
                 self.apply_layers(spared.messages, verdict);
                 images::fit(&mut self.account, &self.limits);
@@ -46,9 +46,7 @@ impl Fold {
     /// The target sizes of a batch.
     fn targets(&self) -> Targets {
         let budget = self.limits.budget();
-        if let Some(room) = self.reports.calibration.room() {
-            // A default reserve is ignored: the next request nearly reaches the endpoint's own limit.
-            let room = if self.limits.reserve_tokens.is_some() { room.min(budget) } else { room };
+        if let Some(room) = self.reports.calibration.room_within(&self.limits) {
             return Targets {
                 ladder: vec![room],
                 budget: room,
@@ -90,7 +88,7 @@ impl Fold {
         let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            let stays = || inputs.has(account, index) || !account.answered_by(index).is_empty();
+            let stays = || inputs.contains(&index) || !account.answered_by(index).is_empty();
             opens.is_some_and(|row| index >= last || row.message.is_user() || stays())
         };
         let of_group =
@@ -103,7 +101,7 @@ impl Fold {
     fn spared(&self) -> Spared {
         let Self { account, limits, .. } = self;
         let inputs = self.large_inputs();
-        if self.is_reported() && self.context() > self.limit() {
+        if self.reports.is_reported && self.context() > self.limit() {
             let last = account.last_group();
             return Spared { messages: last, results: last, thinking: last, images: last, inputs };
         }
@@ -117,8 +115,8 @@ impl Fold {
         }
     }
 
-    fn large_inputs(&self) -> LargeInputs {
-        LargeInputs::of(&self.account, self.limit_room() / self.estimate().scale)
+    fn large_inputs(&self) -> Vec<usize> {
+        large_inputs(&self.account, self.limit_room() / self.estimate().scale)
     }
 
     /// Strips the thinking of closed turns. Some models bind it to its prefix, and a batch always changes an old message.
@@ -133,7 +131,7 @@ impl Fold {
         let Self { account, limits, .. } = self;
         let (end, step) = (thinking::old_before(account, limits), thinking::step_under_way(account));
         let still_has_it = |&index: &usize| {
-            account.row(index).is_some_and(|row| row.form() == Form::Whole && row.message.is_sent)
+            account.row(index).is_some_and(|row| *row.form() == Form::Whole && row.message.is_sent)
                 && thinking::is_strippable(account, index, step)
         };
         account.live_before(end).filter(still_has_it).collect()
@@ -164,12 +162,15 @@ impl Fold {
     }
 
     /// Makes the batch that costs least per token of room. It tries each start with each target and undoes it.
-    fn go_down_ladder(&mut self, spared: Spared, targets: &Targets) {
+    fn go_down_ladder(&mut self, spared: &Spared, targets: &Targets) {
         Arc::make_mut(&mut self.index).catch_up(&self.account);
         let (estimate, attempts, thinking) =
             (self.estimate(), self.attempts(spared, targets), self.thinking());
         let states = States::in_account(&self.account, &self.limits, estimate.scale);
-        let (price, cost) = (self.policy.price(), self.cost(targets));
+        let (prices, economy, context) = (self.prices(), self.policy.economy, self.context());
+        // Expected later uses that a token must be worth to stay, and input tokens that a lost use costs.
+        let (price, lost_use) =
+            (1.0 / economy, if targets.is_short { LIMIT_TIMES * economy } else { economy });
         // If room is short, uses count only until new messages fill the room, calls have no worth of their own, and no more
         // goes than must.
         let (ahead, own_call) =
@@ -199,10 +200,14 @@ impl Fold {
             ladder.lost
         };
         let mark = account.mark();
+        // Cost of an attempt per token of room: the rewrite and the lost uses. Infinite if it leaves more than its target.
         let costs = attempts.iter().map(|&attempt| {
-            let lost = take_steps(account, attempt);
-            let cost = cost.of(account, lost, attempt.target);
+            let lost = lost_use * take_steps(account, attempt);
+            let left = estimate.tokens(account.sent());
+            let rewrite = prices.rewrite(rewritten_tokens(account, &estimate, prices));
             account.go_back(mark);
+            let is_enough = left <= attempt.target;
+            let cost = if is_enough { (rewrite + lost) / (context - left).max(1.0) } else { f64::INFINITY };
             (cost, attempt)
         });
         let cheapest = match attempts[..] {
@@ -216,14 +221,14 @@ impl Fold {
 
     /// The batches to try. At a limit a batch may start at the front or after each quarter of the request: a later start
     /// rewrites less.
-    fn attempts(&self, spared: Spared, targets: &Targets) -> Vec<Attempt> {
+    fn attempts(&self, spared: &Spared, targets: &Targets) -> Vec<Attempt> {
         let starts = if targets.ladder.len() > 1 { self.starts(spared) } else { vec![0] };
         let at = |start| targets.ladder.iter().map(move |&target| Attempt { start, target });
         starts.into_iter().flat_map(at).collect()
     }
 
     /// Positions at which a batch may start.
-    fn starts(&self, spared: Spared) -> Vec<usize> {
+    fn starts(&self, spared: &Spared) -> Vec<usize> {
         let (mut starts, mut passed) = (vec![0], 0);
         let all = self.account.sent().cl100k as f64;
         let rows = self.account.live_before(spared.messages);
@@ -237,13 +242,6 @@ impl Fold {
         starts
     }
 
-    /// The cost function for batches on the current request.
-    fn cost(&self, targets: &Targets) -> Cost {
-        let (prices, economy) = (self.prices(), self.policy.economy);
-        let lost_use = if targets.is_short { LIMIT_TIMES * economy } else { economy };
-        Cost { prices, lost_use, estimate: self.estimate(), context: self.context() }
-    }
-
     /// Returns `true` if a quarter of the room is less than [`LEAST_CONTEXT`].
     fn is_short(&self) -> bool {
         let [quarter, ..] = QUARTERS;
@@ -253,7 +251,7 @@ impl Fold {
     /// Number of calls whose messages fill the room of a request.
     fn turnover(&self) -> f64 {
         let growth =
-            self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.index.calls().max(1));
+            self.estimate().scale * self.account.raw().cl100k as f64 / f64::from(self.index.calls.max(1));
         self.limit_room() / growth.max(1.0)
     }
 
@@ -270,7 +268,8 @@ impl Fold {
 
 /// Provider tokens that the tried batch writes to the cache again.
 pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: Prices) -> f64 {
-    if prices.holds_whole_requests() {
+    // A cache that charges for writing serves only whole earlier requests: a change in the middle rewrites all messages.
+    if prices.write > 1.0 {
         estimate.tokens(account.sent()) - estimate.base
     } else {
         estimate.scale * account.rewritten().cl100k as f64
@@ -284,32 +283,6 @@ struct Attempt {
     start: usize,
     /// Provider tokens that it leaves at most. To get there, steps may lose more than their tokens are worth.
     target: f64,
-}
-
-/// The cost function of batches.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    prices: Prices,
-    /// Input tokens that a lost use costs.
-    lost_use: f64,
-    estimate: Estimate,
-    /// Provider tokens before the batch.
-    context: f64,
-}
-
-impl Cost {
-    /// Cost of the tried batch per token of room, in input tokens: the rewrite and the lost uses. Infinite if it leaves more
-    /// than `target` tokens.
-    fn of(&self, account: &Account, lost: f64, target: f64) -> f64 {
-        let Self { prices, lost_use, estimate, context } = self;
-        let left = estimate.tokens(account.sent());
-        if left > target {
-            return f64::INFINITY;
-        }
-        let won = (context - left).max(1.0);
-        let rewritten = rewritten_tokens(account, estimate, *prices);
-        (prices.rewrite(rewritten) + lost_use * lost) / won
-    }
 }
 
 /// Target sizes of a batch, in provider tokens.

@@ -9,14 +9,13 @@ use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
 use crate::context::request::account::{Account, Form};
 use crate::context::request::layers::keep::States;
-use crate::context::request::layers::shrink::LargeInputs;
 use crate::context::request::layers::{tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::PRICE_STEP;
 use crate::tokens::estimate::{Estimate, MESSAGE_FRAME_TOKENS};
 
 /// The first positions that a batch does not edit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Spared {
     /// No message is dropped from here on.
     pub(super) messages: usize,
@@ -27,7 +26,7 @@ pub(super) struct Spared {
     /// No message that shows an image is dropped from here on.
     pub(super) images: usize,
     /// Large inputs, which only layer 4 cuts.
-    pub(super) inputs: LargeInputs,
+    pub(super) inputs: Vec<usize>,
 }
 
 /// A batch in progress.
@@ -35,7 +34,7 @@ pub(super) struct Ladder<'a> {
     pub(super) account: &'a mut Account,
     pub(super) view: View<'a>,
     pub(super) estimate: Estimate,
-    pub(super) spared: Spared,
+    pub(super) spared: &'a Spared,
     /// Messages that may lose their thinking, ascending.
     pub(super) thinking: &'a [usize],
     /// States that stay whole unless a limit demands more.
@@ -99,7 +98,7 @@ impl Ladder<'_> {
 
     /// Returns `true` for a whole result with a head or tail that the host set.
     fn shows_ends(&self, index: usize) -> bool {
-        self.account.row(index).filter(|row| row.form() == Form::Whole).is_some_and(|row| {
+        self.account.row(index).filter(|row| *row.form() == Form::Whole).is_some_and(|row| {
             let layout = row.message.traits.layout.as_ref();
             layout.is_some_and(|Layout { sizes, .. }| sizes.least_head + sizes.least_tail > 0)
         })
@@ -115,29 +114,24 @@ impl Ladder<'_> {
     /// Takes a message one rung down, to the lines worth their tokens or to its edited form, if that loses at most `price`
     /// per saved token.
     fn step_down(&mut self, index: usize, price: f64) {
-        let Some((row, pieces)) = self.account.row(index).zip(self.view.index().message(index)) else {
+        let Some((row, pieces)) = self.account.row(index).zip(self.view.index.message(index)) else {
             return;
         };
-        let lines = match row.form() {
-            Form::Whole | Form::Cut(_) if row.message.traits.layout.is_none() => None,
+        let form = match row.form() {
+            Form::Whole | Form::Cut(_) if row.message.traits.layout.is_none() => Form::Edited,
             Form::Whole | Form::Cut(_) | Form::Lines(_) => {
                 let Some(lines) = line_cuts::choose(row, pieces, &self.view, price) else { return };
-                Some(lines)
+                Form::Lines(lines.into())
             }
             Form::Edited | Form::Gone => return,
         };
-        let form = lines.as_ref().map_or(Form::Edited, |lines| Form::Lines(lines.tokens));
-        let Some(saved) = row.tokens().checked_sub(row.tokens_as(form)).filter(|&saved| saved > 0) else {
+        let Some(saved) = row.tokens().checked_sub(row.tokens_as(&form)).filter(|&saved| saved > 0) else {
             return;
         };
-        let mut left = match &lines {
-            Some(lines) => pieces.of_rows(row, lines.rows.iter().cloned().flatten().map(|at| at as usize)),
-            None => pieces.edited.as_deref().unwrap_or_default().to_vec(),
-        };
+        let mut left = pieces.shown_as(row, &form).into_owned();
         left.sort_unstable();
         let before = pieces.shown(row);
-        let mut gone = before.to_vec();
-        gone.retain(|id| left.binary_search(id).is_err());
+        let gone = before.iter().copied().filter(|id| left.binary_search(id).is_err()).collect();
         let loss = self.view.loss_of_all(gone);
         if loss > price * saved as f64 || self.undershoots(saved as f64) {
             return;
@@ -149,10 +143,7 @@ impl Ladder<'_> {
             Some(_) => (Layer::Thinking, Reason::OldThinking),
             None => (Layer::ToolResults, self.reason(&[index])),
         };
-        match lines {
-            Some(lines) => self.account.keep_lines(index, lines, layer, reason),
-            None => self.account.set(index, form, layer, reason),
-        }
+        self.account.set(index, form, layer, reason);
     }
 
     /// Returns `true` if saving `saved` cl100k tokens would leave less than the floor.
@@ -167,7 +158,7 @@ impl Ladder<'_> {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
             Body::Custom | Body::Other => {
-                !self.spared.inputs.has(self.account, start)
+                !self.spared.inputs.contains(&start)
                     && self.account.last_user().is_some_and(|last| start < last)
             }
             _ => false,
@@ -194,9 +185,8 @@ impl Ladder<'_> {
     /// Drops a group if that loses at most `price` per saved token. It loses the pieces it shows, and the agent's view of
     /// its own calls unless a newer state replaces them.
     fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
-        let rows = || {
-            group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index().message(index)))
-        };
+        let rows =
+            || group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index.message(index)));
         let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
         let shown: Vec<u32> = rows().flat_map(|(row, pieces)| pieces.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
@@ -213,9 +203,9 @@ impl Ladder<'_> {
 
     /// The reason to remove these results: no later answer used a name in them, or they are the least useful.
     fn reason(&self, results: &[usize]) -> Reason {
-        let mut results = results.iter().filter_map(|&index| self.view.index().message(index)).peekable();
+        let mut results = results.iter().filter_map(|&index| self.view.index.message(index)).peekable();
         let is_unused = results.peek().is_some()
-            && !results.any(|pieces| self.view.index().is_used_since(pieces.call, &pieces.whole));
+            && !results.any(|pieces| self.view.index.is_used_since(pieces.call, &pieces.whole));
         if is_unused { Reason::NeverUsed } else { Reason::LeastUseful }
     }
 }

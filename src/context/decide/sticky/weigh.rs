@@ -6,7 +6,7 @@ use crate::context::decide::fold::Fold;
 use crate::context::decide::reports::newest_ms;
 use crate::context::decide::verdict::{Arithmetic, Verdict, payback_calls};
 use crate::context::request::layers::images;
-use crate::context::request::validity::holds_turn;
+use crate::context::request::validity::{holds_turn, strip_unbound};
 use crate::context::weights::{ECONOMY_PER_TIMES, GROWTH_SHARE, LEAST_CONTEXT, LEAST_SHARE};
 use crate::tokens::estimate::Size;
 
@@ -24,6 +24,10 @@ pub(in crate::context::decide) struct SkiRental {
 impl Fold {
     /// Decides about the next call and tries a batch for it. `is_first` marks the first planned call.
     pub(in crate::context::decide) fn decide_sticky(&mut self, is_first: bool) -> Arithmetic {
+        // A change of model, or a rewritten list, can ask for messages that went long ago.
+        if self.account.restore_sides() {
+            strip_unbound(&mut self.account);
+        }
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
@@ -79,7 +83,7 @@ impl Fold {
     fn is_retry(&self) -> bool {
         let last = self.account.rows().last();
         let is_failed = last.is_some_and(|row| row.message.assistant().is_some() && !row.message.is_sent);
-        is_failed && self.reports.calibration.room().is_none()
+        is_failed && self.reports.calibration.room.is_none()
     }
 
     /// Tokens of the lower of threshold and budget.
@@ -89,7 +93,7 @@ impl Fold {
 
     /// Prices of the cache: the host's, else the learned ones.
     pub(super) fn prices(&self) -> Prices {
-        self.policy.prices.or_else(|| self.reports.watch.prices()).unwrap_or_default()
+        self.policy.prices.unwrap_or_else(|| self.reports.watch.prices())
     }
 
     /// Provider tokens below which the layers apply at each call while no usage was reported.
@@ -129,12 +133,6 @@ impl Fold {
         if left < window { due.min(window) } else { due }
     }
 
-    /// Returns `true` if any answer so far came with usage.
-    pub(in crate::context::decide) fn is_reported(&self) -> bool {
-        self.was_reported
-            || self.account.newest_first().any(|(_, row)| row.message.reported_tokens().is_some())
-    }
-
     /// The arithmetic of the next call.
     fn weigh(&self, is_first: bool) -> Arithmetic {
         let (prices, context) = (self.prices(), self.context());
@@ -145,14 +143,14 @@ impl Fold {
         let carried = self.rental.carried + if is_retry { 0.0 } else { prices.read * removable };
         let pays = |verdict| carried >= self.least_times(verdict, context) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
-        let is_refused = self.reports.calibration.room().is_some_and(|room| context > room);
+        let is_refused = self.reports.calibration.room.is_some_and(|room| context > room);
         let is_over =
             is_refused || images::is_over(&self.account, &self.limits) || context > self.budget_due();
         let verdict = if is_retry {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen
-        } else if (is_first || context < self.least_context()) && !self.is_reported() {
+        } else if (is_first || context < self.least_context()) && !self.reports.is_reported {
             Verdict::Unreported
         } else if is_cold && removable > 0.0 {
             Verdict::Cold

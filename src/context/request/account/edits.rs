@@ -1,10 +1,8 @@
 //! Changes to an account: edits, which only shorten, and trials, whose edits can be undone.
 
-use std::sync::Arc;
-
 use super::Account;
 use super::row::{Form, Row, Sent};
-use crate::context::request::plan::{KeptLines, Layer, Reason};
+use crate::context::request::plan::{Layer, Reason};
 use crate::tokens::estimate::Size;
 
 /// The edits since a trial began.
@@ -13,7 +11,7 @@ pub(super) struct Trial {
     /// Each edited message, and how it was sent before.
     edits: Vec<(usize, Sent)>,
     /// The oldest message that had been touched when the trial began.
-    pub(super) oldest_touched: Option<usize>,
+    oldest_touched: Option<usize>,
 }
 
 /// A savepoint of a trial.
@@ -27,17 +25,8 @@ pub struct Mark {
 impl Account {
     /// Sets a message's form, if that takes more of it away.
     pub fn set(&mut self, index: usize, form: Form, layer: Layer, reason: Reason) {
-        if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
-            self.change(index, |row| row.sent = Sent { form, layer, reason, ..row.sent.clone() });
-        }
-    }
-
-    /// Cuts a tool result to these lines, if that takes more of it away.
-    pub fn keep_lines(&mut self, index: usize, kept: KeptLines, layer: Layer, reason: Reason) {
-        let form = Form::Lines(kept.tokens);
-        if self.rows.get(index).is_some_and(|row| row.may_become(form)) {
-            let kept_lines = Some(Arc::new(kept));
-            self.change(index, |row| row.sent = Sent { form, layer, reason, kept_lines, ..row.sent });
+        if self.rows.get(index).is_some_and(|row| row.may_become(&form)) {
+            self.change(index, |row| row.sent = Sent { form, layer, reason, ..row.sent });
         }
     }
 
@@ -89,7 +78,8 @@ impl Account {
     /// The sent size from the first edit of the trial on.
     pub fn rewritten(&self) -> Size {
         let first = self.trial.iter().flat_map(|trial| &trial.edits).map(|(index, _)| *index).min();
-        first.map_or_else(Size::default, |first| self.size_since(first))
+        let since = self.live.range(first.unwrap_or(usize::MAX)..).filter_map(|&index| self.rows.get(index));
+        since.fold(Size::default(), |size, row| size.plus(row.size()))
     }
 
     /// Undoes the trial.
@@ -141,8 +131,7 @@ impl Account {
         (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
         self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
         self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
-        self.unplanned = self.unplanned.min(index);
-        if row.form() == Form::Gone {
+        if *row.form() == Form::Gone {
             self.live.remove(&index);
         } else {
             self.live.insert(index);

@@ -41,9 +41,6 @@ pub struct Account {
     trial: Option<Trial>,
     /// The oldest message changed since the last `take_oldest_touched`. The end of a trial resets it.
     oldest_touched: Option<usize>,
-    /// The edits of the last plan, and the first row that changed since: few do in a long conversation.
-    planned: Vec<Edit>,
-    unplanned: usize,
 }
 
 impl Account {
@@ -60,17 +57,17 @@ impl Account {
     pub fn enter(&mut self, transcript: &Transcript, index: usize) {
         let Some(message) = transcript.messages().get(index) else { return };
         let group = transcript.group_start(index);
-        let whole = Sent::of(Form::Whole, Layer::Repair, Reason::LeastUseful);
-        let opener = self.rows.get_mut(group);
-        let (sent, is_slid) = match opener {
+        let (layer, reason) = (Layer::Repair, Reason::LeastUseful);
+        let whole = Sent { form: Form::Whole, layer, reason, images_out: 0 };
+        let (sent, is_slid) = match self.rows.get_mut(group) {
             _ if transcript.link(index) == Link::Orphan => {
-                (Sent::of(Form::Gone, Layer::Repair, Reason::OrphanResult), false)
+                (Sent { form: Form::Gone, reason: Reason::OrphanResult, ..whole }, false)
             }
             Some(opener) => {
                 opener.newest_in_group = index;
                 // A late result is dropped if its call was.
-                let Sent { form, layer, reason, .. } = opener.sent;
-                (if form == Form::Gone { Sent::of(form, layer, reason) } else { whole }, opener.is_slid)
+                let is_gone = opener.sent.form == Form::Gone;
+                (if is_gone { Sent { images_out: 0, ..opener.sent.clone() } } else { whole }, opener.is_slid)
             }
             None => (whole, false),
         };
@@ -83,9 +80,9 @@ impl Account {
             is_slid,
             newest_in_group: index,
         };
-        self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(Form::Whole) });
+        self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(&Form::Whole) });
         (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
-        if row.form() != Form::Gone {
+        if *row.form() != Form::Gone {
             self.live.insert(index);
         }
         self.rows.push(row);
@@ -107,9 +104,7 @@ impl Account {
                 self.first_user.get_or_insert(index);
                 self.last_user = Some(index);
             }
-            Body::ToolResult(_) => {
-                self.results.push(index);
-            }
+            Body::ToolResult(_) => self.results.push(index),
             Body::Assistant(assistant) => {
                 self.alternates |= assistant.source.alternates();
                 self.thinkers.extend(assistant.thinking.map(|_| index));
@@ -122,7 +117,7 @@ impl Account {
     pub fn renew(&mut self, transcript: &Transcript, indices: &[usize]) {
         for &index in indices {
             if let (Some(row), Some(message)) = (self.rows.get_mut(index), transcript.messages().get(index)) {
-                (row.message, row.whole_tokens) = (message.clone(), message.whole_tokens() as u32);
+                row.message = message.clone();
             }
         }
     }
@@ -145,11 +140,6 @@ impl Account {
     /// The message at `index`.
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.rows.get(index).map(|row| &*row.message)
-    }
-
-    /// The form in which the message at `index` is sent; `Gone` without one.
-    pub fn form(&self, index: usize) -> Form {
-        self.rows.get(index).map_or(Form::Gone, Row::form)
     }
 
     /// The size of all messages as they came.
@@ -233,7 +223,8 @@ impl Account {
         self.newest_answer().map_or(0, |(index, _)| index + 1)
     }
 
-    fn newest_answer(&self) -> Option<(usize, &Row)> {
+    /// The newest sent answer, with its position.
+    pub fn newest_answer(&self) -> Option<(usize, &Row)> {
         self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some())
     }
 
@@ -259,7 +250,7 @@ impl Account {
             let sent = self.rows.get(*index).map(|row| &row.sent);
             sent.is_some_and(|sent| sent.reason != Reason::OrphanResult && sent.is_edited())
         };
-        let gone = |index: usize| self.form(index) == Form::Gone;
+        let gone = |index: usize| self.rows.get(index).is_none_or(|row| *row.form() == Form::Gone);
         let mut needed: Vec<usize> = (self.last_group()..self.rows.len()).chain(step).collect();
         for &result in results {
             needed.push(result);
@@ -284,45 +275,28 @@ impl Account {
 
     /// The newest answer.
     pub fn last_answer(&self) -> Option<usize> {
-        let mut newest = self.newest_first();
-        newest.find_map(|(index, row)| row.message.assistant().is_some().then_some(index))
-    }
-
-    /// The size of what is sent from the message at `first` on.
-    pub fn size_since(&self, first: usize) -> Size {
-        let after = self.live.range(first..).filter_map(|&index| self.rows.get(index));
-        after.fold(Size::default(), |size, row| size.plus(row.size()))
+        self.rows.iter().rposition(|row| row.message.assistant().is_some())
     }
 
     /// The sent size if the window shows these hidden messages again.
     pub fn sent_with(&self, hidden: &[usize]) -> Size {
         let members = hidden.iter().filter_map(|&index| self.rows.get(index));
-        members.fold(self.sent, |sent, row| sent.plus(row.size_as(row.sent.form)))
+        members.fold(self.sent, |sent, row| sent.plus(row.size_as(&row.sent.form)))
     }
 
-    /// Returns and resets the oldest changed message, trials included.
+    /// Returns and resets the oldest changed message. No trial is under way.
     pub fn take_oldest_touched(&mut self) -> Option<usize> {
-        if let Some(trial) = &mut self.trial {
-            trial.oldest_touched = None;
-        }
         self.oldest_touched.take()
     }
 
     /// The edits of all messages, oldest first.
-    pub fn plan(&mut self) -> Plan {
-        let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
-        let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
-        self.planned.truncate(kept);
-        for (index, row) in self.rows.iter().enumerate().skip(from) {
-            let Some(action) = row.action() else { continue };
-            let (layer, reason) = row.cause();
-            let (tokens_saved, images_out) = (row.tokens_saved(), row.images_out());
-            let edit = Edit { index, count: 1, layer, action, reason, tokens_saved, images_out };
-            if !self.planned.last_mut().is_some_and(|last| last.merges(&edit)) {
-                self.planned.push(edit);
+    pub fn plan(&self) -> Plan {
+        let mut edits: Vec<Edit> = Vec::new();
+        for edit in self.rows.iter().enumerate().filter_map(|(index, row)| row.edit(index)) {
+            if !edits.last_mut().is_some_and(|last| last.merges(&edit)) {
+                edits.push(edit);
             }
         }
-        self.unplanned = self.rows.len();
-        Plan { moves: Vec::new(), edits: self.planned.clone(), before: self.raw, after: self.sent }
+        Plan { moves: Vec::new(), edits, before: self.raw, after: self.sent }
     }
 }

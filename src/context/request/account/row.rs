@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use crate::context::facts::transcript::{Body, Message};
-use crate::context::request::plan::{Action, KeptLines, Layer, Reason};
+use crate::context::request::plan::{Action, Edit, KeptLines, Layer, Reason};
 use crate::tokens::estimate::Size;
 
 /// The form in which a message is sent. An edit only moves to a shorter one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Unedited.
     Whole,
-    /// A tool result cut to some lines; the cl100k tokens of the message then.
-    Lines(u32),
+    /// A tool result cut to some lines.
+    Lines(Arc<KeptLines>),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
     /// With each of its texts cut to at most so many cl100k tokens.
@@ -32,16 +32,9 @@ pub struct Sent {
     pub reason: Reason,
     /// Number of its first images that are left out.
     pub images_out: u32,
-    /// The lines that stay, if it was ever cut by line.
-    pub kept_lines: Option<Arc<KeptLines>>,
 }
 
 impl Sent {
-    /// A message in a form, with all its images.
-    pub(super) fn of(form: Form, layer: Layer, reason: Reason) -> Self {
-        Self { form, layer, reason, images_out: 0, kept_lines: None }
-    }
-
     /// Returns `true` if any of the message is left out.
     pub fn is_edited(&self) -> bool {
         self.form != Form::Whole || self.images_out > 0
@@ -69,14 +62,14 @@ pub struct Row {
 
 impl Row {
     /// The form in which the message is sent.
-    pub fn form(&self) -> Form {
-        if self.is_slid { Form::Gone } else { self.sent.form }
+    pub fn form(&self) -> &Form {
+        if self.is_slid { &Form::Gone } else { &self.sent.form }
     }
 
     /// Returns `true` if `later` takes more of it away than its current form.
-    pub(super) fn may_become(&self, later: Form) -> bool {
+    pub(super) fn may_become(&self, later: &Form) -> bool {
         let is_result = self.message.is_tool_result();
-        match (self.sent.form, later) {
+        match (&self.sent.form, later) {
             (Form::Gone, _) | (_, Form::Whole) => false,
             (Form::Whole, _) | (_, Form::Gone) => true,
             (before, _) => {
@@ -85,27 +78,13 @@ impl Row {
         }
     }
 
-    /// The layer and the rule that edited it.
-    pub(super) fn cause(&self) -> (Layer, Reason) {
-        match self.form() {
-            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
-            Form::Whole if self.has_repeated_calls() => (Layer::Repair, Reason::RepeatedCall),
-            _ => (self.sent.layer, self.sent.reason),
-        }
-    }
-
     /// cl100k tokens as it is sent.
     pub fn tokens(&self) -> usize {
         self.tokens_as(self.form())
     }
 
-    /// cl100k tokens that its edit saves.
-    pub(super) fn tokens_saved(&self) -> usize {
-        (self.whole_tokens as usize).saturating_sub(self.tokens())
-    }
-
     /// cl100k tokens in this form. `Gone` looks up no facts.
-    pub fn tokens_as(&self, form: Form) -> usize {
+    pub fn tokens_as(&self, form: &Form) -> usize {
         let message = &self.message;
         let left = match (form, &message.body) {
             (Form::Gone, _) => return 0,
@@ -117,25 +96,20 @@ impl Row {
                 let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
                 message.tokens.saturating_sub(thinking)
             }
-            (Form::Lines(tokens), _) => message.tokens.min(tokens as usize),
-            (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(most)),
+            (Form::Lines(kept), _) => message.tokens.min(kept.tokens as usize),
+            (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(*most)),
             (Form::Whole | Form::Edited, _) => message.tokens,
         };
         left.saturating_sub(self.sent.images_out as usize * message.images.tokens_saved as usize)
     }
 
-    /// The rows of its text that are sent, in order.
-    pub fn sent_rows(&self) -> Vec<usize> {
-        if let (Form::Lines(_), Some(kept)) = (self.form(), &self.sent.kept_lines) {
-            return kept.rows.iter().cloned().flatten().map(|at| at as usize).collect();
+    /// The rows of its text that this form shows, in order.
+    pub fn rows_as(&self, form: &Form) -> Vec<usize> {
+        if let Form::Lines(kept) = form {
+            return kept.runs.iter().flat_map(|(run, _)| run.clone()).map(|at| at as usize).collect();
         }
         let layout = self.message.traits.layout.as_ref();
         (0..layout.map_or(0, |layout| layout.rows.len())).collect()
-    }
-
-    /// Number of its images that are left out.
-    pub fn images_out(&self) -> u32 {
-        if self.form() == Form::Gone { 0 } else { self.sent.images_out }
     }
 
     /// Its sent images.
@@ -144,8 +118,8 @@ impl Row {
     }
 
     /// The same in this form.
-    pub fn images_as(&self, form: Form) -> ImageSize {
-        let is_in = self.message.is_sent && form != Form::Gone;
+    pub fn images_as(&self, form: &Form) -> ImageSize {
+        let is_in = self.message.is_sent && *form != Form::Gone;
         let sent = self.message.images.lens.get(self.sent.images_out as usize..).filter(|_| is_in);
         let sent = sent.unwrap_or_default();
         ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
@@ -156,26 +130,34 @@ impl Row {
         self.size_as(self.form())
     }
 
-    pub(super) fn size_as(&self, form: Form) -> Size {
-        let is_message = self.message.is_sent && form != Form::Gone;
+    pub(super) fn size_as(&self, form: &Form) -> Size {
+        let is_message = self.message.is_sent && *form != Form::Gone;
         Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
     }
 
-    /// The action that gives the message its form; `None` if it is unedited.
-    pub fn action(&self) -> Option<Action> {
-        match self.form() {
-            Form::Whole if self.sent.images_out > 0 => Some(Action::OmitImages),
-            Form::Whole => self.has_repeated_calls().then_some(Action::DropCalls),
-            Form::Lines(_) => self.sent.kept_lines.clone().map(Action::KeepLines),
-            Form::Edited if self.message.assistant().is_some() => Some(Action::StripThinking),
-            Form::Edited => Some(Action::Summarize),
-            Form::Cut(most) => Some(Action::Truncate(self.message.cuts.at(most).collect())),
-            Form::Gone => Some(Action::Drop),
-        }
-    }
-
-    fn has_repeated_calls(&self) -> bool {
-        self.message.assistant().is_some_and(|assistant| assistant.repeated_calls.is_some())
+    /// The edit that gives the message its form; `None` if it is unedited. `index` is its position.
+    pub(super) fn edit(&self, index: usize) -> Option<Edit> {
+        let (form, Sent { layer, reason, images_out, .. }) = (self.form(), &self.sent);
+        let assistant = || self.message.assistant();
+        let repeats_calls = || assistant().is_some_and(|assistant| assistant.repeated_calls.is_some());
+        let action = match form {
+            Form::Whole if *images_out > 0 => Action::OmitImages,
+            Form::Whole if repeats_calls() => Action::DropCalls,
+            Form::Whole => return None,
+            Form::Lines(kept) => Action::KeepLines(kept.clone()),
+            Form::Edited if assistant().is_some() => Action::StripThinking,
+            Form::Edited => Action::Summarize,
+            Form::Cut(most) => Action::Truncate(self.message.cuts.at(*most).collect()),
+            Form::Gone => Action::Drop,
+        };
+        let (layer, reason) = match form {
+            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
+            Form::Whole if repeats_calls() => (Layer::Repair, Reason::RepeatedCall),
+            _ => (*layer, *reason),
+        };
+        let tokens_saved = (self.whole_tokens as usize).saturating_sub(self.tokens());
+        let images_out = if *form == Form::Gone { 0 } else { *images_out };
+        Some(Edit { index, count: 1, layer, action, reason, tokens_saved, images_out })
     }
 
     /// Returns `true` if a provider sees it as a turn: sent, no system message, no orphan result.

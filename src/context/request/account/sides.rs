@@ -73,7 +73,7 @@ impl Account {
         let came_in_turn =
             || came.iter().zip(came.iter().skip(1)).all(|(&one, &next)| !self.meet(Some(one), Some(next)));
         let is_lost = |&&index: &&usize| {
-            self.row(index).is_some_and(|row| row.form() == Form::Gone && !row.message.is_tool_result())
+            self.row(index).is_some_and(|row| *row.form() == Form::Gone && !row.message.is_tool_result())
         };
         let mut lost = came.iter().filter(is_lost);
         let found = if self.row(before)?.ends_with_user() {

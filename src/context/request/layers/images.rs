@@ -55,7 +55,7 @@ fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
     let mut old = Vec::new();
     for &index in account.pictured().iter().rev() {
         let Some(row) = account.row(index) else { continue };
-        let (shown, all) = (row.images_as(row.sent.form).count, row.message.images.lens.len());
+        let (shown, all) = (row.images_as(&row.sent.form).count, row.message.images.lens.len());
         let out = shown.saturating_sub(left);
         left = left.saturating_sub(shown);
         let is_old = index < if row.message.is_tool_result() { newest_results } else { open_turn };
@@ -80,8 +80,7 @@ pub fn fit(account: &mut Account, limits: &Limits) {
         return;
     }
     let (part, whole) = ROOM_SHARE;
-    let room =
-        ImageSize { count: most / whole * part + most % whole * part / whole, chars: chars / whole * part };
+    let room = ImageSize { count: most.saturating_mul(part) / whole, chars: chars / whole * part };
     let last_user = account.last_user();
     let mut pictured: Vec<usize> = account.pictured().to_vec();
     pictured.sort_by_key(|&index| {

@@ -49,12 +49,8 @@ pub struct Limits {
     #[serde(skip)]
     pub output_tokens: f64,
     /// Most tokens of a request, after a refusal that named no limit.
-    #[serde(skip, default = "unlimited")]
+    #[serde(skip)]
     pub most_tokens: f64,
-}
-
-fn unlimited() -> f64 {
-    f64::INFINITY
 }
 
 /// Where the newest states that an agent works by stay whole.

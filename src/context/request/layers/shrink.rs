@@ -32,26 +32,14 @@ impl Goals {
     }
 }
 
-/// Large texts that an app or the user's shell wrote since the last answer. Like new results they are cut, not dropped.
-#[derive(Clone, Copy, Debug)]
-pub struct LargeInputs {
-    /// Position after the newest sent answer.
-    start: usize,
-    /// cl100k tokens that a large one exceeds.
-    least: f64,
-}
-
-impl LargeInputs {
-    /// Finds the large inputs of a request that has room for `room` cl100k tokens.
-    pub fn of(account: &Account, room: f64) -> Self {
-        Self { start: account.seen_end(), least: OLDER_SHARE * room }
-    }
-
-    /// Returns `true` if the message at `index` is one.
-    pub fn has(&self, account: &Account, index: usize) -> bool {
-        let is_large = |of: &Message| of.tokens as f64 > self.least && !of.is_user() && !of.is_tool_result();
-        index >= self.start && account.message(index).is_some_and(is_large)
-    }
+/// Positions of the large texts that an app or the user's shell wrote since the last answer, in a request that has room for
+/// `room` cl100k tokens. Like new results they are cut, not dropped.
+pub fn large_inputs(account: &Account, room: f64) -> Vec<usize> {
+    let is_large = |message: &Message| {
+        message.tokens as f64 > OLDER_SHARE * room && !message.is_user() && !message.is_tool_result()
+    };
+    let new = account.seen_end()..account.rows().len();
+    new.filter(|&index| account.message(index).is_some_and(is_large)).collect()
 }
 
 /// Edits until `account` fits, or only the irreducible rest is left.
@@ -59,21 +47,21 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let budget = goals.others;
     let mut room = Room { account, estimate, budget };
     let last = room.account.last_group();
-    let inputs = LargeInputs::of(room.account, (budget - estimate.base) / estimate.scale);
-    let share = inputs.least;
+    let tokens = (budget - estimate.base) / estimate.scale;
+    let (inputs, share) = (large_inputs(room.account, tokens), OLDER_SHARE * tokens);
     let is_newest = |account: &Account, index| account.row(index).is_some_and(|row| row.group >= last);
     let is_result = |account: &Account, index| account.message(index).is_some_and(Message::is_tool_result);
     let is_users = |account: &Account, index| account.message(index).is_some_and(Message::is_user);
     let older = room.cuttable(|account, index| is_result(account, index) && !is_newest(account, index));
     let newest = room.cuttable(|account, index| {
-        (is_result(account, index) && is_newest(account, index)) || inputs.has(account, index)
+        (is_result(account, index) && is_newest(account, index)) || inputs.contains(&index)
     });
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
     // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
     let may_go = |account: &Account, start| {
-        !is_users(account, start) && !account.leaving(start).iter().any(|&index| inputs.has(account, index))
+        !is_users(account, start) && !account.leaving(start).iter().any(|index| inputs.contains(index))
     };
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
@@ -134,7 +122,7 @@ impl Room<'_> {
 
     /// Tokens that cutting this message saves over its current form.
     fn gain(&self, index: usize, most: u32) -> usize {
-        self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(Form::Cut(most))))
+        self.account.row(index).map_or(0, |row| row.tokens().saturating_sub(row.tokens_as(&Form::Cut(most))))
     }
 
     /// The groups that may be dropped, oldest first.

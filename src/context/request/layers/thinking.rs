@@ -41,10 +41,8 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
 
 /// The newest sent assistant message, if it made calls: during the tool loop the provider wants its thinking back.
 pub fn step_under_way(account: &Account) -> Option<usize> {
-    let mut newest_first = account.newest_first();
-    let (index, newest) =
-        newest_first.find_map(|(index, row)| Some((index, row.message.sent_assistant()?)))?;
-    (!newest.call_ids.is_empty()).then_some(index)
+    let (index, newest) = account.newest_answer()?;
+    newest.message.assistant().filter(|answer| !answer.call_ids.is_empty()).map(|_| index)
 }
 
 /// Returns `false` if nothing would be left, or if the provider refuses a call, or a text with an id, without its thinking.

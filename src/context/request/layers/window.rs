@@ -57,8 +57,8 @@ impl Window {
             }
             self.cursor += 1;
         }
-        while let Some(newest) = self.slid.last()
-            && !is_over(account.sent_with(newest))
+        while let Some(newest) = self.newest_hidden(account)
+            && !is_over(account.sent_with(&newest))
         {
             self.take_back(account);
         }
@@ -86,9 +86,17 @@ impl Window {
         self.slid.last()?.first().copied()
     }
 
+    /// The newest hidden group with what left with it. Late results were hidden with their call.
+    fn newest_hidden(&self, account: &Account) -> Option<Vec<usize>> {
+        let hidden = self.slid.last()?;
+        let late = account.group(*hidden.first()?).filter(|index| !hidden.contains(index));
+        Some(hidden.iter().copied().chain(late).collect())
+    }
+
     fn take_back(&mut self, account: &mut Account) {
-        if let Some((newest, hidden)) = self.newest().zip(self.slid.pop()) {
+        if let Some((newest, hidden)) = self.newest().zip(self.newest_hidden(account)) {
             account.slide(&hidden, false);
+            self.slid.pop();
             self.cursor = newest;
         }
     }

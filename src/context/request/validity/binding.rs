@@ -95,7 +95,7 @@ fn bound_thinkers(
     // Mostly one model made them all.
     let mut last: Option<(&Source, bool)> = None;
     indices.filter_map(move |index| {
-        let row = account.row(index).filter(|row| row.form() == Form::Whole && !row.message.is_protected)?;
+        let row = account.row(index).filter(|row| *row.form() == Form::Whole && !row.message.is_protected)?;
         let assistant = row.message.sent_assistant().filter(|of| of.thinking.is_some())?;
         let source = &assistant.source;
         let binds = last.filter(|(of, _)| *of == source).map_or_else(|| binds_thinking(source), |(_, is)| is);

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Family, Rule};
 use crate::context::facts::measure::{Part, Raw, RawRole, outline};
-use crate::context::facts::transcript::{Assistant, Body, Link, Message, Transcript};
+use crate::context::facts::transcript::{Assistant, Link, Message, Transcript};
 use crate::text::{has_lone_surrogate, is_blank};
 
 /// Models that bind a signature to the first call of each step.
@@ -41,7 +41,7 @@ pub(super) type Mends = BTreeMap<usize, Mend>;
 
 /// The problems of these messages, by index.
 pub fn check(messages: &[Raw<'_>], family: Family) -> BTreeSet<Problem> {
-    Conversation::of(messages, family).findings().problems
+    Checker::of(messages, family).findings().problems
 }
 
 /// The problems of a conversation, and the changes that fix them.
@@ -66,14 +66,14 @@ impl Findings {
     }
 }
 
-/// A conversation with the rules that apply to it.
-pub(super) struct Conversation<'a> {
+/// Checks a transcript against the rules of a family of providers.
+pub(super) struct Checker<'a> {
     pub(super) transcript: Transcript,
     messages: &'a [Raw<'a>],
     family: Family,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> Checker<'a> {
     pub(super) fn of(messages: &'a [Raw<'a>], family: Family) -> Self {
         let transcript = Transcript::new(messages.iter().map(|raw| Arc::new(outline(raw))).collect());
         Self { transcript, messages, family }
@@ -102,10 +102,12 @@ impl<'a> Conversation<'a> {
         let blank = positions(parts, is_blank_text);
         let says_nothing = blank.len() == parts.len();
         let has_only = |part: &Part<'_>| is_blank_text(part) || matches!(part, Part::Thinking { .. });
-        let first_call = positions(parts, |part| matches!(part, Part::Call { .. })).first().copied();
+        let first_call = parts.iter().position(|part| matches!(part, Part::Call { .. }));
         let mut texts = positions(parts, |part| matches!(part, Part::Text(text) if !is_blank(text)));
         texts.retain(|&at| first_call.is_some_and(|call| at > call));
-        let (broken_id, broken) = (message.has_broken_id(), positions(parts, part_has_lone_surrogate));
+        let broken_id = matches!(message.role, RawRole::ToolResult { call_id, tool_name, .. }
+            if has_lone_surrogate(call_id) || has_lone_surrogate(tool_name));
+        let broken = positions(parts, part_has_lone_surrogate);
         let is_text = |part: &Part<'_>| matches!(part, Part::Text(_) | Part::Counted(_));
         let others = positions(parts, |part| !is_text(part) && part_has_lone_surrogate(part));
         let rewritten = match (broken_id, others.is_empty()) {
@@ -191,8 +193,11 @@ impl<'a> Conversation<'a> {
 
     /// Checks the order of turns.
     fn check_turns(&self, found: &mut Findings) {
-        let turns: Vec<usize> = (0..self.messages.len()).filter(|&index| self.is_turn(index)).collect();
-        for &reply in turns.iter().take_while(|&&index| self.is_reply(index)) {
+        let messages = self.transcript.messages().iter().enumerate();
+        let turns = messages.filter(|(_, message)| message.is_sent && !message.is_system());
+        let turns: Vec<usize> = turns.map(|(index, _)| index).collect();
+        let is_reply = |message: &Message| message.assistant().is_some() || message.is_tool_result();
+        for &reply in turns.iter().take_while(|&&index| self.transcript.get(index).is_some_and(is_reply)) {
             let first = turns.first().copied().unwrap_or(reply);
             self.lose(reply, Loss::Group, found.add(first, Rule::StartsWithReply));
         }
@@ -217,16 +222,6 @@ impl<'a> Conversation<'a> {
     /// Whether an assistant message calls tools; `None` for other roles.
     fn calls(&self, index: usize) -> Option<bool> {
         self.transcript.get(index)?.assistant().map(|assistant| !assistant.call_ids.is_empty())
-    }
-
-    /// Returns `true` for a message that the provider sees as a turn.
-    fn is_turn(&self, index: usize) -> bool {
-        self.transcript.get(index).is_some_and(|message| message.is_sent && !message.is_system())
-    }
-
-    fn is_reply(&self, index: usize) -> bool {
-        let body = self.transcript.get(index).map(|message| &message.body);
-        matches!(body, Some(Body::Assistant(_) | Body::ToolResult(_)))
     }
 
     fn ending_rule(&self, last: usize) -> Option<Rule> {
@@ -293,18 +288,6 @@ impl Loss {
     fn unless_thinking(parts: &[Part<'_>], blocks: Vec<usize>) -> Self {
         let has_thinking = parts.iter().any(|part| matches!(part, Part::Thinking { .. }));
         if has_thinking && !blocks.is_empty() { Self::Group } else { Self::Calls(blocks) }
-    }
-}
-
-impl Raw<'_> {
-    /// Returns `true` for a tool result whose id or name holds a lone surrogate.
-    fn has_broken_id(&self) -> bool {
-        match self.role {
-            RawRole::ToolResult { call_id, tool_name, .. } => {
-                has_lone_surrogate(call_id) || has_lone_surrogate(tool_name)
-            }
-            _ => false,
-        }
     }
 }
 

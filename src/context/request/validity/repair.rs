@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::Family;
-use super::check::{Conversation, Mend, Mends};
+use super::check::{Checker, Mend, Mends};
 use crate::context::facts::measure::{Part, Raw, RawRole};
 use crate::text::has_lone_surrogate;
 
@@ -40,11 +40,11 @@ pub struct Repair {
 /// assert!(repair(&messages, Family::Any).mends[&1].is_dropped);
 /// ```
 pub fn repair(messages: &[Raw<'_>], family: Family) -> Repair {
-    let order = Conversation::of(messages, family).transcript.sending_order();
+    let order = Checker::of(messages, family).transcript.sending_order();
     let mut left: Vec<Raw<'_>> = order.iter().filter_map(|&index| messages.get(index)).cloned().collect();
     let mut mends = Mends::new();
     loop {
-        let [within, pairs, turns, _] = Conversation::of(&left, family).findings().mends;
+        let [within, pairs, turns, _] = Checker::of(&left, family).findings().mends;
         let Some(pass) = [within, pairs, turns].into_iter().find(|pass| !pass.is_empty()) else { break };
         for (at, mend) in pass {
             if let (Some(message), Some(&index)) = (left.get_mut(at), order.get(at)) {
