@@ -240,3 +240,39 @@ test("with one more token of room than the floor it fits, and nothing overflows"
     assert.ok(countTokens(sent.filter(isPis)) <= floorTokens + 1);
   }
 });
+
+for (const api of ["bedrock-converse-stream", "mistral-conversations"]) {
+  const roles = (list) => list.map(({ role }) => role);
+  const usage = (sent) => ({ input: 10, cacheRead: 2000 + countTokens(sent), cacheWrite: 0, output: 1 });
+
+  test(`${api}: the answers of a long chat make room, and what people say stays`, async () => {
+    const hook = createTransformContext({ contextWindow: 200_000, maxPromptTokens: 30_000 });
+    const list = [];
+    for (let i = 0; i < 150; i += 1) {
+      list.push(user(`question ${i}`));
+      const sent = await hook(list);
+      assert.deepEqual(roles(sent), roles(list));
+      assert.ok(sent.every((message, at) => message === list[at] || message.role === "assistant"));
+      assert.ok(2000 + countTokens(sent) <= 30_000);
+      const content = [thinking("so ".repeat(50)), text(`answer ${i}: ${"it is so, ".repeat(150)}`)];
+      list.push(answer(content, { api, usage: usage(sent) }));
+    }
+  });
+
+  test(`${api}: after a switch a question behind a shell command has the answer before it back`, async () => {
+    const hook = createTransformContext({ contextWindow: 32_000, economy: "thrifty" });
+    const list = [];
+    for (let i = 0; i < 40; i += 1) {
+      list.push(...(i % 2 === 0 ? [bash] : []), user(`task ${i}`));
+      const from = i < 34 ? {} : { api };
+      for (const step of [`:c${i}`, "done ".repeat(100)]) {
+        const sent = await hook(list);
+        const meets = ({ role }, at) => role === "user" && sent[at - 1]?.role === "toolResult";
+        // The request before the provider's first answer is made without knowing it.
+        if (i > 34) assert.ok(!sent.some(meets), `task ${i}`);
+        list.push(answer(step, { ...from, usage: usage(sent) }));
+        if (step.startsWith(":")) list.push(result(`c${i}`, "a line of output\n".repeat(150)));
+      }
+    }
+  });
+}

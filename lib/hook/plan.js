@@ -96,14 +96,17 @@ function contentOf({ role, content }, { action, ranges, images }, text, language
   const marker = (omitted) => cutMarker(omitted, language, text);
   let left = content;
   if (action === "summarize" || action === "keepLines") left = withText(content, text);
-  if (action === "stripThinking") left = content.filter((block) => !isThinking(block));
+  const isAnswer = role === "assistant";
+  if (action === "stripThinking" || (action === "truncate" && isAnswer)) {
+    left = content.filter((block) => !isThinking(block));
+  }
   if (action === "truncate") {
-    left = withTexts(content, (whole, at) => {
+    left = withTexts(left, (whole, at) => {
       const cut = ranges.find(([of]) => of === at);
       return cut === undefined ? whole : cutText(whole, cut, marker);
     });
   }
-  if (role === "assistant") left = withoutRepeatedCalls(left);
+  if (isAnswer) left = withoutRepeatedCalls(left);
   return images > 0 ? withoutImages(left, images, MARKERS[language].image.join("")) : left;
 }
 

@@ -28,6 +28,7 @@ impl MessagePieces {
             // A cut that keeps most of the text counts as whole.
             Form::Cut(_) if 2 * row.tokens_as(form) > row.message.tokens => Cow::Borrowed(&self.whole),
             Form::Lines(_) => self.of_rows(row, row.rows_as(form).into_iter()).into(),
+            Form::Cut(_) if row.message.assistant().is_some() => Cow::default(),
             Form::Edited | Form::Cut(_) => Cow::Borrowed(self.edited.as_deref().unwrap_or_default()),
             Form::Gone => Cow::default(),
         }

@@ -80,19 +80,23 @@ impl Fold {
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of the groups that the ladder does not drop: user text, answers that may not leave alone, large inputs, and all
-    /// from the last group on. Returns the sum and the largest.
+    /// cl100k tokens of what the ladder leaves of the groups that it does not drop: user text, answers that may not leave alone,
+    /// large inputs, and all from the last group on. Returns the sum and the largest.
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = account.last_group();
         let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            let stays = || inputs.contains(&index) || !account.answered_by(index).is_empty();
+            let stays = || inputs.contains(&index) || account.stub(index).is_some();
             opens.is_some_and(|row| index >= last || row.message.is_user() || stays())
         };
-        let of_group =
-            |start| account.group(start).filter_map(|index| account.row(index)).map(Row::tokens).sum();
+        let of_group = |start: usize| {
+            let stub = account.stub(start).filter(|_| start < last);
+            let left =
+                |row: &Row| stub.as_ref().map_or(row.tokens(), |stub| row.tokens_as(stub).min(row.tokens()));
+            account.group(start).filter_map(|index| account.row(index)).map(left).sum()
+        };
         let sizes: Vec<usize> = account.live().filter(is_fixed).map(of_group).collect();
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }

@@ -7,7 +7,7 @@ use crate::context::decide::line_cuts;
 use crate::context::decide::view::View;
 use crate::context::facts::traits::lines::Layout;
 use crate::context::facts::transcript::Body;
-use crate::context::request::account::{Account, Form};
+use crate::context::request::account::{Account, Form, Row};
 use crate::context::request::layers::keep::States;
 use crate::context::request::layers::{tool_results, window};
 use crate::context::request::plan::{Layer, Reason};
@@ -81,8 +81,8 @@ impl Ladder<'_> {
                     self.step_down(index, price);
                 }
             }
-            if may_go && !self.is_at(target) && self.may_drop(start, price) {
-                self.drop_group(start, &group, price);
+            if may_go && !self.is_at(target) && self.may_leave(start, price) {
+                self.leave(start, &group, price);
             }
         }
     }
@@ -151,10 +151,10 @@ impl Ladder<'_> {
         self.tokens() - self.estimate.scale * saved < self.floor
     }
 
-    /// Returns `true` if a batch may drop the group that opens at `start`.
+    /// Returns `true` if a batch may drop the group that opens at `start`, or cut it where it may not leave alone.
     /// Custom messages of the open turn stay. pi sends them as user messages, and Gemini 3 requires signed calls after the
     /// last user message. Without the custom message, unsigned calls of another model would count.
-    fn may_drop(&self, start: usize, price: f64) -> bool {
+    fn may_leave(&self, start: usize, price: f64) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
             Body::Custom | Body::Other => {
@@ -166,8 +166,7 @@ impl Ladder<'_> {
         (1..self.spared.messages).contains(&start)
             && is_of_kind
             && (price.is_infinite() || !self.states.keeps_group(start))
-            && window::is_droppable(self.account, start)
-            && self.account.answered_by(start).is_empty()
+            && (self.account.stub(start).is_some() || window::is_droppable(self.account, start))
             && !self.account.group(start).any(|index| self.is_spared(index))
     }
 
@@ -182,23 +181,31 @@ impl Ladder<'_> {
         is_recent || (row.images_as(row.form()).count > 0 && index >= self.spared.images)
     }
 
-    /// Drops a group if that loses at most `price` per saved token. It loses the pieces it shows, and the agent's view of
-    /// its own calls unless a newer state replaces them.
-    fn drop_group(&mut self, start: usize, group: &[usize], price: f64) {
+    /// Drops a group, or cuts an answer that may not leave alone, if that loses at most `price` per saved token. It loses the
+    /// pieces it shows, and the agent's view of its own calls unless a newer state replaces them.
+    fn leave(&mut self, start: usize, group: &[usize], price: f64) {
+        let stub = self.account.stub(start);
         let rows =
             || group.iter().filter_map(|&index| self.account.row(index).zip(self.view.index.message(index)));
-        let saved: f64 = rows().map(|(row, _)| row.tokens() as f64 + MESSAGE_FRAME_TOKENS).sum();
+        let of_row = |row: &Row| match &stub {
+            Some(stub) => row.tokens().saturating_sub(row.tokens_as(stub)) as f64,
+            None => row.tokens() as f64 + MESSAGE_FRAME_TOKENS,
+        };
+        let saved: f64 = rows().map(|(row, _)| of_row(row)).sum();
         let shown: Vec<u32> = rows().flat_map(|(row, pieces)| pieces.shown(row).into_owned()).collect();
         let calls = self.account.message(start).map_or(0, |message| message.traits.targets.len());
         let own = if self.states.older.contains(&start) { 0.0 } else { self.own_call * calls as f64 };
         let loss = self.view.loss_of_all(shown.clone()) + own;
-        if loss > price * saved || self.undershoots(saved) {
+        if saved <= 0.0 || loss > price * saved || self.undershoots(saved) {
             return;
         }
         self.lost += loss;
         let reason = self.reason(group.get(1..).unwrap_or_default());
         self.view.hide(&shown);
-        self.account.drop_group(start, Layer::Window, reason);
+        match stub {
+            Some(stub) => self.account.set(start, stub, Layer::Window, reason),
+            None => self.account.drop_group(start, Layer::Window, reason),
+        }
     }
 
     /// The reason to remove these results: no later answer used a name in them, or they are the least useful.

@@ -58,6 +58,7 @@ impl Account {
 
     /// Copies from `before` the form of each message. `pairs` are its positions here and there.
     pub fn send_as(&mut self, before: &Self, pairs: &[(usize, usize)]) {
+        self.is_unsettled = true;
         for &(index, was) in pairs {
             if let Some(was) = before.rows.get(was) {
                 self.change(index, |row| row.sent.clone_from(&was.sent));

@@ -36,6 +36,8 @@ pub struct Account {
     questions: BTreeSet<usize>,
     /// True if an answer is from a provider that wants the user's side and the answers in turn.
     alternates: bool,
+    /// True if two messages of one side may have met since [`Self::restore_sides`].
+    is_unsettled: bool,
     /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
     trial: Option<Trial>,
@@ -106,7 +108,9 @@ impl Account {
             }
             Body::ToolResult(_) => self.results.push(index),
             Body::Assistant(assistant) => {
-                self.alternates |= assistant.source.alternates();
+                let alternates = self.alternates || assistant.source.alternates();
+                self.is_unsettled |= alternates != self.alternates;
+                self.alternates = alternates;
                 self.thinkers.extend(assistant.thinking.map(|_| index));
             }
             _ => {}

@@ -15,7 +15,7 @@ pub enum Form {
     Lines(Arc<KeptLines>),
     /// A tool result with its shortened text, an assistant message without its thinking.
     Edited,
-    /// With each of its texts cut to at most so many cl100k tokens.
+    /// With each of its texts cut to at most so many cl100k tokens, and without thinking.
     Cut(u32),
     /// Not sent.
     Gone,
@@ -92,9 +92,10 @@ impl Row {
                 let shortened = result.shortened.as_ref();
                 shortened.map_or(message.tokens, |shortened| shortened.message_tokens.min(message.tokens))
             }
-            (Form::Edited, Body::Assistant(assistant)) => {
+            (Form::Edited | Form::Cut(_), Body::Assistant(assistant)) => {
                 let thinking = assistant.thinking.map_or(0, |thinking| thinking.tokens);
-                message.tokens.saturating_sub(thinking)
+                let cut = if let Form::Cut(most) = form { message.cuts.saved_at(*most) } else { 0 };
+                message.tokens.saturating_sub(thinking + cut)
             }
             (Form::Lines(kept), _) => message.tokens.min(kept.tokens as usize),
             (Form::Cut(most), _) => message.tokens.saturating_sub(message.cuts.saved_at(*most)),

@@ -1,15 +1,23 @@
 //! Providers that want the user's side and the answers in turn: what a dropped group takes along, and what comes back.
 //!
-//! A message of the user and its closing answer leave together, once the steps between them are gone. Where the host's list
-//! does not alternate, nothing has to.
+//! A closing answer stays as long as the message that it answers, but it may be cut. Both leave together, once the steps
+//! between them are gone. Where the host's list does not alternate, nothing has to.
 
 use super::{Account, Form, Row};
+use crate::context::facts::cuts::MIN_CUT_TOKENS;
 use crate::context::facts::transcript::Body;
 
 impl Account {
     /// Returns `true` if a provider of the conversation wants the sides in turn.
     pub fn alternates(&self) -> bool {
         self.alternates
+    }
+
+    /// The shortest form of a closing answer that may not leave alone; `None` for any other message.
+    pub fn stub(&self, start: usize) -> Option<Form> {
+        let is_closing = || self.row(start).is_some_and(|row| !row.ends_with_user());
+        let is_bound = self.alternates && is_closing() && !self.keeps_sides(start, start);
+        is_bound.then_some(Form::Cut(MIN_CUT_TOKENS))
     }
 
     /// The messages that leave with the group that opens at `start`: the group's own, then those that it answers if it may not
@@ -20,8 +28,7 @@ impl Account {
 
     /// The messages of the user's side right before a closing answer that may not go without them.
     pub fn answered_by(&self, start: usize) -> Vec<usize> {
-        let is_closing = || self.row(start).is_some_and(|row| !row.ends_with_user());
-        if !self.alternates || !is_closing() || self.keeps_sides(start, start) {
+        if self.stub(start).is_none() {
             return Vec::new();
         }
         let is_asking = |&index: &usize| {
@@ -50,9 +57,10 @@ impl Account {
         !self.meet(before, after) || self.meet(before, Some(first)) || self.meet(Some(last), after)
     }
 
-    /// Sends again what two messages of one side lack between them, where the host's list has it. Returns `true` for a change.
+    /// Sends again what two messages of one side lack between them, where the host's list has it: when the first answer asks
+    /// for turns, and after a rewrite. Returns `true` for a change.
     pub fn restore_sides(&mut self) -> bool {
-        if !self.alternates {
+        if !(self.alternates && std::mem::take(&mut self.is_unsettled)) {
             return false;
         }
         let sent: Vec<usize> = self.live().filter(|&index| self.is_side(index)).collect();
@@ -69,19 +77,16 @@ impl Account {
         if !self.meet(Some(before), Some(after)) {
             return None;
         }
-        let came: Vec<usize> = (before..=after).filter(|&index| self.is_side(index)).collect();
-        let came_in_turn =
-            || came.iter().zip(came.iter().skip(1)).all(|(&one, &next)| !self.meet(Some(one), Some(next)));
-        let is_lost = |&&index: &&usize| {
-            self.row(index).is_some_and(|row| *row.form() == Form::Gone && !row.message.is_tool_result())
+        let is_lost = |index: &usize| {
+            let gone = self.row(*index).filter(|row| *row.form() == Form::Gone && self.is_side(*index));
+            gone.is_some_and(|row| !row.message.is_tool_result())
         };
-        let mut lost = came.iter().filter(is_lost);
-        let found = if self.row(before)?.ends_with_user() {
-            lost.find(|&&index| self.row(index).is_some_and(|row| !row.ends_with_user()))
+        let mut lost = (before..after).filter(is_lost);
+        if self.row(before)?.ends_with_user() {
+            lost.find(|&index| self.row(index).is_some_and(|row| !row.ends_with_user()))
         } else {
-            lost.rfind(|&&index| self.row(index).is_some_and(|row| !row.opens_with_answer()))
-        };
-        found.copied().filter(|_| came_in_turn())
+            lost.rfind(|&index| self.row(index).is_some_and(|row| !row.opens_with_answer()))
+        }
     }
 
     /// Returns `true` if the first message ends, and the second opens, on the same side.

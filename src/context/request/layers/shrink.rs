@@ -1,6 +1,6 @@
 //! Layer 4, never over the window: cuts the least harmful content first, until the request fits.
 //! It cuts tool results to the largest head and tail that fit: first the older ones, down to a share of the room, then those
-//! of the last group and large new inputs of apps and shells. Then it drops other groups, oldest first, but no user message, the
+//! of the last group and large new inputs of apps and shells, and closing answers that may not leave alone. Then it drops other groups, oldest first, but no user message, the
 //! last group or the newest message. It cuts user text last, the longest first, and drops it only if that is not enough.
 
 use super::window::is_removable;
@@ -59,9 +59,12 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
     room.cut(&newest, MIN_CUT_TOKENS);
     room.cut(&older, MIN_CUT_TOKENS);
+    let bound = room.cuttable(|account, index| index < last && account.stub(index).is_some());
+    room.cut(&bound, MIN_CUT_TOKENS);
     // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
     let may_go = |account: &Account, start| {
-        !is_users(account, start) && !account.leaving(start).iter().any(|index| inputs.contains(index))
+        let stays = |&index: &usize| is_users(account, index) || inputs.contains(&index);
+        !account.leaving(start).iter().any(stays)
     };
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
@@ -73,7 +76,9 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
         return;
     }
     room.budget = goals.words;
-    let said = room.cuttable(|account, index| !is_result(account, index));
+    let said = room.cuttable(|account, index| {
+        account.message(index).is_some_and(|of| !of.is_tool_result() && of.assistant().is_none())
+    });
     room.cut(&said, LEAST_WORDS);
     room.drop_groups(may_go);
     room.drop_groups(|_, _| true);
