@@ -132,6 +132,7 @@ impl Account {
         (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
         self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
         self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
+        self.unplanned = self.unplanned.min(index);
         if *row.form() == Form::Gone {
             self.live.remove(&index);
         } else {

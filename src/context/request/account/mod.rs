@@ -43,6 +43,9 @@ pub struct Account {
     trial: Option<Trial>,
     /// The oldest message changed since the last `take_oldest_touched`. The end of a trial resets it.
     oldest_touched: Option<usize>,
+    /// The edits of the last plan, and the first row that changed since: few do in a long conversation.
+    planned: Vec<Edit>,
+    unplanned: usize,
 }
 
 impl Account {
@@ -294,13 +297,17 @@ impl Account {
     }
 
     /// The edits of all messages, oldest first.
-    pub fn plan(&self) -> Plan {
-        let mut edits: Vec<Edit> = Vec::new();
-        for edit in self.rows.iter().enumerate().filter_map(|(index, row)| row.edit(index)) {
-            if !edits.last_mut().is_some_and(|last| last.merges(&edit)) {
-                edits.push(edit);
+    pub fn plan(&mut self) -> Plan {
+        let kept = self.planned.partition_point(|edit| edit.end() <= self.unplanned);
+        let from = self.planned.get(kept).map_or(self.unplanned, |edit| edit.index.min(self.unplanned));
+        self.planned.truncate(kept);
+        let rows = self.rows.iter().enumerate().skip(from);
+        for edit in rows.filter_map(|(index, row)| row.edit(index)) {
+            if !self.planned.last_mut().is_some_and(|last| last.merges(&edit)) {
+                self.planned.push(edit);
             }
         }
-        Plan { moves: Vec::new(), edits, before: self.raw, after: self.sent }
+        self.unplanned = self.rows.len();
+        Plan { moves: Vec::new(), edits: self.planned.clone(), before: self.raw, after: self.sent }
     }
 }
