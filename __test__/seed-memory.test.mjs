@@ -614,6 +614,11 @@ test("keywords are the words a session is about, in English and Chinese, after i
   assert.deepEqual((await keywords("", said)).slice(0, facts.length), facts);
 });
 
+test("keywords do not wait for the fake timers of a host's tests", { timeout: 5000 }, async (t) => {
+  t.mock.timers.enable({ apis: ["setImmediate"] });
+  assert.equal((await keywordPairs([{ q: "alpha", a: "" }], [{ q: "", a: "" }]))[0].a, "alpha");
+});
+
 test("options that make no sense are refused by name", () => {
   for (const [options, name] of [
     [{}, /contextWindow/],
