@@ -188,6 +188,15 @@ test("esbuild: an ES module finds the file beside it from a link, and none besid
   await assertPassesThrough(join(home, "main.mjs"), `process.argv = ["app", ${JSON.stringify(document)}];`);
 });
 
+test("esbuild: the inspector, which cannot be bundled, says so when it opens", async () => {
+  const code = `
+    import { createInspector } from "pi-strata/inspector";
+    createInspector().open().then(console.log, (error) => console.log(error.message));`;
+  writeFileSync(join(app, "inspector.mjs"), code);
+  await esbuild("inspector", "esbuild-inspector/main.cjs");
+  assert.match(await script("esbuild-inspector/main.cjs", []), /^the page .* outside the bundle\n$/);
+});
+
 test("a dependency's js-tiktoken: npm's folder, esbuild's and Rollup's alias, webpack's externals", async () => {
   const wanted = ["o200k_base", HELLO];
   await esbuild("dependency", "dependency-esbuild/main.cjs", "--alias:js-tiktoken=pi-strata/js-tiktoken");
