@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { before, test } from "node:test";
@@ -93,8 +93,8 @@ async function assertWorks(bundle, { isWhole = false, runtime = process.execPath
 }
 
 /** The app of a bundle without its native file: the hook gives back what it got, and the error says what to do. */
-async function assertPassesThrough(bundle) {
-  const code = `
+async function assertPassesThrough(bundle, start = "") {
+  const code = `${start}
     process.on("uncaughtException", (error) => console.log(JSON.stringify({ code: error.code, told: error.message })));
     process.on("unhandledRejection", (error) => { throw error; });
     await import(${JSON.stringify(pathToFileURL(bundle).href)});`;
@@ -164,6 +164,28 @@ test("esbuild: an ES module finds the file beside it, and passes everything thro
   mkdirSync(alone);
   cpSync(join(app, "esbuild-module/main.mjs"), join(alone, "main.mjs"));
   await assertPassesThrough(join(alone, "main.mjs"));
+});
+
+test("esbuild: an ES module finds the file beside it from a link, and none beside what it is asked to open", async () => {
+  const [link, home] = [join(folder, "command"), join(folder, "opened/app/dist")];
+  symlinkSync(join(folder, "alone-esbuild-module/esbuild-module/main.mjs"), link);
+  assert.equal(JSON.parse(await script(link, [])).status.native, true);
+  cpSync(join(app, "esbuild-module/main.mjs"), join(home, "main.mjs"));
+  const native = readdirSync(join(app, "esbuild-module")).find((name) => name.endsWith(".node"));
+  for (const foreign of ["opened", "opened/documents"])
+    cpSync(join(app, "esbuild-module", native), join(folder, foreign, native));
+  // As a packaged Electron app, whose first argument is the document.
+  const document = join(folder, "opened/documents/letter.txt");
+  await assertPassesThrough(join(home, "main.mjs"), `process.argv = ["app", ${JSON.stringify(document)}];`);
+});
+
+test("esbuild: the inspector, which cannot be bundled, says so when it opens", async () => {
+  const code = `
+    import { createInspector } from "pi-strata/inspector";
+    createInspector().open().then(console.log, (error) => console.log(error.message));`;
+  writeFileSync(join(app, "inspector.mjs"), code);
+  await esbuild("inspector", "esbuild-inspector/main.cjs");
+  assert.match(await script("esbuild-inspector/main.cjs", []), /^the page .* outside the bundle\n$/);
 });
 
 test("a dependency's js-tiktoken: npm's folder, esbuild's and Rollup's alias, webpack's externals", async () => {

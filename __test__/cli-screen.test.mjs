@@ -2,9 +2,20 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import { test } from "node:test";
+import { writeReport } from "../lib/cli/report/report.mjs";
 import { CLI, dataOf, documentOf, fileOf, folder, run } from "./support/cli.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
@@ -251,6 +262,22 @@ test("a report of a session without a call is written, and a failure leaves an e
   assert.equal(run(["explain", empty]).status, 2);
 });
 
+test("a report keeps the link and the mode of an earlier one, and follows no link beside it", async () => {
+  const [place, html, victim] = ["place", "place/real.html", "victim"].map((name) => join(folder, name));
+  mkdirSync(place);
+  writeFileSync(victim, "whole");
+  writeFileSync(html, "<!doctype html>old", { mode: 0o600 });
+  const link = join(folder, "link.html");
+  symlinkSync(html, link);
+  for (const path of [html, link])
+    symlinkSync(victim, join(path, `../.${basename(path)}.${process.pid}.tmp`));
+  await writeReport(link, "<!doctype html>new");
+  assert.equal(readFileSync(html, "utf8"), "<!doctype html>new");
+  assert.equal(statSync(html).mode & 0o777, 0o600);
+  assert.ok(lstatSync(link).isSymbolicLink());
+  assert.equal(readFileSync(victim, "utf8"), "whole");
+});
+
 test("count follows patterns into folders, and prints names that move no cursor", () => {
   const inner = join(folder, "deep", "er");
   mkdirSync(inner, { recursive: true });
@@ -260,7 +287,9 @@ test("count follows patterns into folders, and prints names that move no cursor"
   if (hasGlob) assert.deepEqual(fieldsOf(JSON.parse(counted.stdout).files, "file"), files);
   else
     assert.match(counted.stderr, /^.+\*\.mjs: Node [\d.]+ takes file names only; patterns need Node 22\.\n$/);
-  const odd = fileOf("\u001b[2Jodd\n.txt", "hello world");
+  const odd = fileOf("\u001b[2Jodd\n.txt", "\u001b[2J hello world");
+  const endless = join(folder, "\u001b]0;endless\u0007.txt");
+  symlinkSync(endless, endless);
   const names = sessionWithTools(12).map((message) =>
     message.toolName ? { ...message, toolName: "\u001b[2Jread\r" } : message,
   );
@@ -270,6 +299,10 @@ test("count follows patterns into folders, and prints names that move no cursor"
   assert.match(explained.stdout, /^#3 toolResult \[2Jread +1 +summarize/m);
   for (const { stdout, stderr } of [
     run(["count", odd]),
+    run(["count", endless]),
+    run(["count", join(endless, "file")]),
+    run(["explain", "--options", odd, EXAMPLE]),
+    run(["\u001b[2J"]),
     run(["count", `${odd}\u0007`]),
     explained,
     run(["replay", ...cut]),

@@ -207,6 +207,21 @@ test("warnings are events with a line that is ready to be logged", () => {
   ]);
 });
 
+test("a warning shows a tool's name on one line, whatever the model called it", () => {
+  const name = `read\n[ERROR] forged\u001b[2J\u009b2J\u202e${"x".repeat(1000)}`;
+  const messages = seedRound(1, LONG);
+  messages[1].toolCalls[0].name = name;
+  let warning;
+  guardContext(messages, {
+    contextWindow: 100_000,
+    onEvent: ({ message }) => {
+      warning = message;
+    },
+  });
+  assert.match(warning, /^Context guard: truncated tool result for "read\\n\[ERROR\][ -~]*x…" \(64000/);
+  assert.ok(warning.length < 250, warning);
+});
+
 test("createContextGuard is the same as an asynchronous hook, which never rejects", async () => {
   const messages = [...[1, 2, 3].flatMap((n) => seedRound(n)), { role: "user", content: "now" }];
   const options = { contextWindow: 5_000, reserveTokens: 0 };

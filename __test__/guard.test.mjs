@@ -256,6 +256,7 @@ test("a PDF counts by its size in every shape, and at most as a page; what is no
       { type: "file", data, mediaType: media },
       { type: "file", data: Buffer.concat([Buffer.alloc(9), bytes]).subarray(9), mediaType: media },
       { type: "file", data: new Uint8Array(bytes), mediaType: media },
+      { type: "file", data: new Uint8Array(bytes).buffer, mediaType: media },
       { type: "file", data: new URL(file_data), mediaType: media },
       { type: "file", file: { file_data } },
       { type: "input_file", file_data },

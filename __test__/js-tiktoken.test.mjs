@@ -77,7 +77,16 @@ test("special tokens of one's own give what js-tiktoken gives", () => {
   const more = { "<|im_start|>": 100264, "<|im_end|>": 100265, odd: 70_000_000, here: 100 };
   const [their, our] = [theirs, ours].map((from) => from.getEncoding("cl100k_base", more));
   for (const text of ["<|im_start|>user<|im_end|>", "odd and here<|endoftext|>", "oddodd", "plain"]) {
-    for (const args of [["all"], [["odd"]], [["odd"], []], [[], []], [[], ["odd"]]]) {
+    for (const args of [
+      ["all"],
+      [["odd"]],
+      [["odd"], []],
+      [[], []],
+      [[], ["odd"]],
+      [null, null],
+      [null, ["odd"]],
+      [["odd"], null],
+    ]) {
       const wanted = outcome(() => their.encode(text, ...args));
       assert.deepEqual(
         outcome(() => our.encode(text, ...args)),

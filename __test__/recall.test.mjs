@@ -138,6 +138,14 @@ describe("the tool", () => {
     assert.equal(numbers.length, 180);
   });
 
+  test("stops at the first part of a pattern that a line lacks", async () => {
+    const messages = session(["a\n".repeat(1_000_000)]);
+    const start = process.cpuUsage();
+    await ask(messages, { handle: "c0", pattern: "a*".repeat(499) });
+    const { user: spent } = process.cpuUsage(start);
+    assert.ok(spent < 1_000_000, `${spent} µs`);
+  });
+
   test("is not hung by any pattern, and takes each literally", { timeout: 60_000 }, async () => {
     const find = (pattern) => ask(session([`${"a".repeat(200_000)}!(b`]), { handle: "c0", pattern });
     for (const pattern of [

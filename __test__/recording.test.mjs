@@ -337,6 +337,14 @@ test("of an answer with the server's own calls the request's prompt is told, not
   assert.deepEqual(answer.usage, { input: 3, output: 9, cacheRead: 100, cacheWrite: 20, totalTokens: 132 });
 });
 
+test("a call of great depth is read", async () => {
+  const call = { type: "tool_use", id: "t", name: "Bash", input: "DEEP" };
+  const line = JSON.stringify(claude("assistant", "a1", "u1", { id: "m", content: [call] }));
+  const deep = line.replace('"DEEP"', `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`);
+  const { messages } = await read(asks("u1", null, "go"), deep);
+  assert.deepEqual(fieldsOf(messages, "role"), ["user", "assistant"]);
+});
+
 test("a line that cannot be read is not quoted", async () => {
   for (const line of ['{"secret":"te', '{"secret":nope}', "7", "null"]) {
     const { problems } = await read(HEADER, line);

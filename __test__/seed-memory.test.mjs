@@ -297,6 +297,44 @@ describe("a failing, hanging, empty or garbage summariser falls back", () => {
     assert.deepEqual([(await next).messages.length, memory.history, events], [1, [], []]);
   });
 
+  test("the events tell of the memory that is there, and what the host adds meanwhile stays", async () => {
+    const added = (n) => JSON.stringify([{ q: `host ${n}`, a: "own" }]);
+    const seen = [];
+    const memory = new RollingMemory({
+      contextWindow: 2000,
+      summarize: async () => '[{"q":"Q","a":"A"}]',
+      onEvent({ type, summary }) {
+        seen.push(type);
+        if (type === "context_summarized") assert.deepEqual(memory.history, JSON.parse(summary));
+        memory.applySummarization(added(seen.length));
+      },
+    });
+    const rolling = memory.beforePrompt(rounds(60), "And now?");
+    for (let n = 3; n < 12; n += 1) {
+      await new Promise(setImmediate);
+      memory.applySummarization(added(n));
+    }
+    await rolling;
+    assert.deepEqual(seen, ["context_summarized", "new_conversation_with_summary"]);
+    const known = memory.history.map(({ q }) => q);
+    for (const q of ["Q", ...Array.from({ length: 11 }, (_, i) => `host ${i + 1}`)])
+      assert.ok(known.includes(q), `${q} in ${known}`);
+  });
+
+  test("an abort at any time leaves both the memory and its events, or neither", async () => {
+    const summarize = async () => '[{"q":"Q","a":"A"}]';
+    for (let ticks = 0; ticks < 60; ticks += 1) {
+      const { memory, events } = memoryOf({ contextWindow: 400, summarize });
+      const controller = new AbortController();
+      const rolling = memory.beforePrompt(rounds(10), "And now?", controller.signal);
+      for (let n = 0; n < ticks; n += 1) await (n % 2 === 0 ? null : new Promise(setImmediate));
+      controller.abort();
+      await rolling;
+      await memory.beforePrompt([], "Hello?");
+      assert.equal(events.length, 2 * memory.history.length, `${ticks} ticks`);
+    }
+  });
+
   test("applySummarization; context_overflow when the memory itself passes 80 %: it advises a clean window", async () => {
     const pair = { q: "q ".repeat(100), a: "word ".repeat(180) };
     const { memory, events } = memoryOf({ contextWindow: 2000 });
@@ -390,18 +428,20 @@ describe("the system prompt and tools count (overheadTokens)", () => {
     }
   });
 
-  test("is not taken from reasoning that is billed but not sent again", async () => {
-    const [system, contextWindow] = [1000, 8000];
-    const { memory } = memoryOf({ contextWindow });
-    let messages = [];
-    for (let n = 0; ; n += 1) {
-      ({ messages } = await memory.beforePrompt(messages, `Question ${n}?`));
-      const usage = usageOf(system + countTokens(messages), 4000);
-      messages.push({ ...says(`Answer ${n}: ${"words of it ".repeat(30)}`), usage, timestamp: Date.now() });
-      const next = system + countTokens(messages);
-      if (!(await memory.afterReply(messages)).rolledOver) continue;
-      assert.ok(next > contextWindow * 0.8, `${next} tokens`);
-      break;
+  test("is not taken from reasoning that is billed but not sent again, with cache counts or without", async () => {
+    for (const more of [{}, { cacheRead: undefined, cacheWrite: undefined }]) {
+      const [system, contextWindow] = [1000, 8000];
+      const { memory } = memoryOf({ contextWindow });
+      let messages = [];
+      for (let n = 0; ; n += 1) {
+        ({ messages } = await memory.beforePrompt(messages, `Question ${n}?`));
+        const usage = usageOf(system + countTokens(messages), 4000, more);
+        messages.push({ ...says(`Answer ${n}: ${"words of it ".repeat(30)}`), usage, timestamp: Date.now() });
+        const next = system + countTokens(messages);
+        if (!(await memory.afterReply(messages)).rolledOver) continue;
+        assert.ok(next > contextWindow * 0.8, `${next} tokens`);
+        break;
+      }
     }
   });
 
@@ -606,6 +646,11 @@ test("keywords are the words a session is about, in English and Chinese, after i
   const facts = ["5432", "/var/log/postgres/main.log", "Ada Lovelace", "maxPairs", "15", "src/main.rs"];
   const said = `On port 5432 it wrote ${facts[1]}. Then Ada Lovelace set maxPairs to 15 in src/main.rs. ${"Slow. ".repeat(400)}`;
   assert.deepEqual((await keywords("", said)).slice(0, facts.length), facts);
+});
+
+test("keywords do not wait for the fake timers of a host's tests", { timeout: 5000 }, async (t) => {
+  t.mock.timers.enable({ apis: ["setImmediate"] });
+  assert.equal((await keywordPairs([{ q: "alpha", a: "" }], [{ q: "", a: "" }]))[0].a, "alpha");
 });
 
 test("options that make no sense are refused by name", () => {

@@ -155,6 +155,12 @@ describe("a file that cannot be used is one error with its place", () => {
       file({ pre_tokenizer: { type: "Metaspace" } }),
       /pre_tokenizer: Metaspace is not supported/,
     ],
+    [
+      "a type that moves a cursor",
+      '{"model": {"type": "\\u001b[2J"}}',
+      /model.type: \\u\{1b\}\[2J is not supported/,
+    ],
+    ["no type", file({ pre_tokenizer: {} }), /pre_tokenizer: a part without a type is not supported/],
     ["lower case", file({ normalizer: { type: "Lowercase" } }), /normalizer: Lowercase is not supported/],
     [
       "a merge of nothing",

@@ -59,13 +59,19 @@ function checkValue(what, value, { allowed, accepts }) {
   if (!accepts(value)) throw new TypeError(`${what} is ${show(value)}; it must be ${allowed}`);
 }
 
+/** Characters that JSON does not escape and that act on a terminal or a log. */
+const UNSHOWN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** A value as errors show it. */
 const show = (value) => showUpTo(40, value);
 
 /** As `show`, with texts cut after `longest` UTF-16 units. */
 function showUpTo(longest, value) {
   if (typeof value === "string")
-    return JSON.stringify(value.length > longest ? `${value.slice(0, longest)}…` : value);
+    return JSON.stringify(value.length > longest ? `${value.slice(0, longest)}…` : value).replace(
+      UNSHOWN,
+      "",
+    );
   if (value === null || typeof value !== "object") return String(value);
   return Array.isArray(value) ? "an array" : "an object";
 }

@@ -6,6 +6,8 @@ import { callsIn } from "../lib/shapes/text.js";
 
 /** Arguments of calls that name a file. */
 export const PATH_ARGUMENTS = ["path", "file_path", "filePath", "filepath", "file", "filename"];
+/** Longest path, UTF-16 units: PATH_MAX of Linux. A longer argument is a text. */
+const MAX_PATH_UNITS = 4096;
 
 /**
  * Returns a function that is true for results of calls on files that the patterns name. It must see a call before its
@@ -15,7 +17,9 @@ export function pathProtection(patterns, cwd) {
   const tests = patterns.map((pattern) => testOf(pattern, cwd));
   const ids = new Set();
   const isNamed = ({ arguments: given }) => {
-    const named = PATH_ARGUMENTS.map((name) => given?.[name]).filter((path) => typeof path === "string");
+    const named = PATH_ARGUMENTS.map((name) => given?.[name]).filter(
+      (path) => typeof path === "string" && path.length <= MAX_PATH_UNITS,
+    );
     // pi takes a leading @ for a mark of the model's.
     const paths = named.map((path) => resolve(cwd, fromHome(path.replace(/^@/, ""))));
     return tests.some((test) => paths.some(test));
@@ -35,14 +39,34 @@ export const fromHome = (path) => path.replace(/^~(?=$|[\\/])/, () => homedir())
  */
 function testOf(pattern, cwd) {
   const written = slashed(fromHome(pattern));
-  const parts = { "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]" };
-  const special = /\*\*\/|\*\*|\*|\?|[\\^$.|+()[\]{}]/g;
   const name = posix.normalize(written).replace(/\/$/, "");
-  const body = name.replace(special, (part) => parts[part] ?? `\\${part}`);
-  const inside = /[*?][^/]*$/.test(written) ? "" : "(?:/.*)?";
-  const expression = new RegExp(`^${written.includes("/") ? "" : "(?:.*/)?"}${body}${inside}$`);
+  const start = written.includes("/") ? "" : "**/";
+  const ends = /[*?][^/]*$/.test(written) ? [""] : ["", "/**"];
+  const forms = ends.map((end) => `${start}${name}${end}`.split(/(\*\*\/|\*\*|[*?])/));
   const from = isAbsolute(name) ? (path) => path : (path) => relative(cwd, path);
-  return (path) => expression.test(slashed(from(path)));
+  return (path) => forms.some((parts) => fits(parts, slashed(from(path))));
+}
+
+/** True if `path` consists of what the parts stand for: wildcards and texts. Never goes back, as a regular expression would. */
+function fits(parts, path) {
+  let ends = new Set([0]);
+  for (const part of parts) {
+    const next = new Set();
+    for (const end of ends) for (const at of endsOf(part, path, end, next)) next.add(at);
+    ends = next;
+  }
+  return ends.has(path.length);
+}
+
+/** Yields where a part of a pattern can end that begins at `start`, up to an end that is known. */
+function* endsOf(part, path, start, known) {
+  if (part.startsWith("*")) {
+    for (let at = start; at <= path.length && !known.has(at); at += 1) {
+      if (part !== "**/" || at === start || path[at - 1] === "/") yield at;
+      if (part === "*" && path[at] === "/") break;
+    }
+  } else if (part === "?" ? ![undefined, "/"].includes(path[start]) : path.startsWith(part, start))
+    yield start + part.length;
 }
 
 const slashed = (path) => path.split(sep).join("/");

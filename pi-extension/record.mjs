@@ -9,6 +9,14 @@ import { readRefusal } from "../lib/hook/refusals.js";
 /** Entries whose `usage` is part of the bill, beside messages. */
 const BILLED = ["usage", "compaction", "branch_summary"];
 
+/** What the errors of messages name, by `readRefusal`. pi asks at every event, and the messages of a session stay. */
+const refusals = new WeakMap();
+
+function refusalOf(message) {
+  if (!refusals.has(message)) refusals.set(message, readRefusal(message.errorMessage));
+  return refusals.get(message);
+}
+
 /** What pi's session manager holds; nothing while pi shuts down, as it throws then. */
 export function recordOf(manager) {
   const ask = (name) => attempt(() => manager?.[name]?.());
@@ -31,9 +39,9 @@ export function recordOf(manager) {
      */
     namedLimit(of) {
       const own = messages().filter(({ provider, model }) => provider === of?.provider && model === of?.id);
-      return own.reduce((limit, { stopReason, errorMessage, usage }) => {
-        if (stopReason === "error") return readRefusal(errorMessage)?.limit ?? limit;
-        return countsOf(usage)?.prompt > limit ? undefined : limit;
+      return own.reduce((limit, message) => {
+        if (message.stopReason === "error") return refusalOf(message)?.limit ?? limit;
+        return countsOf(message.usage)?.prompt > limit ? undefined : limit;
       }, undefined);
     },
     /** Dollars that pi has counted for this session, as its footer sums them up. */

@@ -9,7 +9,7 @@ import models from "../tokens/models.js";
 import { countTokens } from "../tools/count.js";
 import { whole } from "./numbers.mjs";
 import { decoderOf } from "./recording/lines.mjs";
-import { nameOf, printable, reading, textTable, UsageError } from "./terminal.mjs";
+import { nameOf, reading, textTable, UsageError } from "./terminal.mjs";
 
 export const count = {
   options: { encoding: String, model: String, tokenizer: String, pattern: String },
@@ -60,13 +60,12 @@ async function encodingOf({ encoding, model, tokenizer, pattern }) {
 /** A name, or the files of a pattern that the shell passed on. */
 function filesNamed(name) {
   if (!/[*?[{]/.test(name) || fs.existsSync(name)) return [name];
-  const shown = printable(name);
   if (fs.globSync === undefined)
     throw new UsageError(
-      `${shown}: Node ${process.versions.node} takes file names only; patterns need Node 22.`,
+      `${name}: Node ${process.versions.node} takes file names only; patterns need Node 22.`,
     );
   const found = fs.globSync(name).filter(canBeFile);
-  if (found.length === 0) throw new UsageError(`No file matches ${shown}.`);
+  if (found.length === 0) throw new UsageError(`No file matches ${name}.`);
   return found.sort();
 }
 

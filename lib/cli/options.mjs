@@ -8,7 +8,7 @@ import { attempt } from "../helpers.js";
 import hookOptions from "../hook/options.js";
 import rules from "../options.js";
 import { decoderOf } from "./recording/lines.mjs";
-import { printable, reading, UsageError, wrapped } from "./terminal.mjs";
+import { reading, UsageError, wrapped } from "./terminal.mjs";
 
 /** The hook's options, by their names on the command line: `--context-window`. Functions and times cannot be written. */
 const HOOK_OPTIONS = Object.fromEntries(
@@ -93,7 +93,7 @@ async function optionsIn(file) {
   const read = readFile(file).then((bytes) => JSON.parse(decoderOf(bytes).decode(bytes)));
   const options = await reading(file, read);
   if (rules.record.accepts(options)) return options;
-  throw new UsageError(`Cannot read ${printable(file)}: an object of the hook's options was expected.`);
+  throw new UsageError(`Cannot read ${file}: an object of the hook's options was expected.`);
 }
 
 function parsed(args, options) {
@@ -103,7 +103,7 @@ function parsed(args, options) {
     const [, name] = /^Unknown option '(--?[^' ]+)/.exec(message) ?? [];
     if (name === undefined) throw new UsageError(`${message}${MORE}`);
     const near = rules.nearest(name.replace(/^-+/, ""), Object.keys(options));
-    throw new UsageError(`unknown option '${printable(name)}'; did you mean --${near}?${MORE}`);
+    throw new UsageError(`unknown option '${name}'; did you mean --${near}?${MORE}`);
   }
 }
 

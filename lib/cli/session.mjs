@@ -5,7 +5,7 @@ import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { readLines } from "./recording/lines.mjs";
-import { nameOf, printable, reading, UsageError } from "./terminal.mjs";
+import { nameOf, reading, UsageError } from "./terminal.mjs";
 
 /** Where pi and Claude Code keep their sessions. */
 function homes({ PI_CODING_AGENT_SESSION_DIR, PI_CODING_AGENT_DIR, CLAUDE_CONFIG_DIR } = process.env) {
@@ -23,7 +23,7 @@ export async function load([given]) {
   const found = await findSession(given);
   const session = await loadSession(found);
   for (const { line, message } of session.problems) console.error(`line ${line} skipped: ${message}`);
-  return { path: found === "-" ? nameOf(found) : found, session };
+  return { path: nameOf(found), session };
 }
 
 /** The path of a session: the file itself, the newest in a folder, or, without a path, the newest of pi and Claude Code. */
@@ -34,7 +34,7 @@ async function findSession(path) {
   const found = (await Promise.all(folders.map((folder) => sessionsIn(folder)))).flat();
   const [newest] = found.sort((a, b) => a.isBeside - b.isBeside || b.mtimeMs - a.mtimeMs);
   if (newest !== undefined) return newest.file;
-  const where = folders.map(printable).join(" or ");
+  const where = folders.join(" or ");
   throw new UsageError(`There is no session (*.jsonl) in ${where}; name a file.`);
 }
 

@@ -101,8 +101,12 @@ export function progressLine(what, total) {
   return { advance, stop: () => stderr.write("\r\u001b[K") };
 }
 
-/** One sentence that says what to fix; the process ends with exit code 2. */
-export class UsageError extends Error {}
+/** One sentence that says what to fix; the process ends with exit code 2. It may quote a file's name or content. */
+export class UsageError extends Error {
+  constructor(message) {
+    super(printable(message.replaceAll("\n", " ")));
+  }
+}
 
 const REASONS = {
   ENOENT: "there is no such file or folder; check the path",
@@ -111,8 +115,8 @@ const REASONS = {
   ERR_STRING_TOO_LONG: "it is too long for one string; split it",
 };
 
-/** A path for printing. */
-export const nameOf = (path) => (path === "-" ? "standard input" : printable(path));
+/** A path in words. */
+export const nameOf = (path) => (path === "-" ? "standard input" : path);
 
 /** Waits for `work` that reads the file `name`. If it fails, a UsageError names the file. */
 export const reading = (name, work) => onFile("read", name, work);
@@ -122,6 +126,6 @@ export async function onFile(verb, name, work) {
   try {
     return await work;
   } catch ({ code, message }) {
-    throw new UsageError(`Cannot ${verb} ${printable(name) || '""'}: ${REASONS[code] ?? message}.`);
+    throw new UsageError(`Cannot ${verb} ${name || '""'}: ${REASONS[code] ?? message}.`);
   }
 }

@@ -24,6 +24,9 @@ const CHARS_PER_TOKEN = 3;
 /** Longest note between the two ends: its words, and the digits of V8's longest string. */
 const NOTE_CHARS = CUT_MARKER.join("536870888").length;
 
+/** Longest name of a tool in a warning: that of a provider's tools. A longer one is the model's invention. */
+const MAX_NAME_UNITS = 128;
+
 /** Roles that begin a round. The messages before them can go alone. */
 const ROUND_OPENERS = new Set(["user", "branchSummary", "compactionSummary"]);
 
@@ -173,7 +176,7 @@ class Guard {
   #report({ truncated, dropped, droppedTokens }) {
     for (const cut of truncated) {
       const { toolName, charsBefore, charsAfter } = cut;
-      const message = `truncated tool result for "${toolName}" (${charsBefore} → ${charsAfter} chars)`;
+      const message = `truncated tool result for ${rules.showUpTo(MAX_NAME_UNITS, toolName)} (${charsBefore} → ${charsAfter} chars)`;
       this.reporter.emit({ type: "toolResultTruncated", message, ...cut });
     }
     if (dropped === 0) return;

@@ -15,7 +15,7 @@ const MOST_TOKENS = 100_000_000;
 const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
 /** Numbers that are not tokens. */
 const OTHER_NUMBERS =
-  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|(?:^|[ :])\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]*\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
+  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|(?:^|[ :])\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
 /** Words before a number that make it the limit. */
 const LIMIT_WORDS =
   /(?:max|limit|window|only|up to|at most|allowed|permitted|supports?|than|exceeds?|exceed(?:ed|s)? the|available|context (?:length|size)|n_ctx|上限|最大|限制|超过|超出)[^\d]{0,40}$/i;
@@ -48,9 +48,10 @@ function wordsOf(message) {
   const isLong = message.length > HEAD_CHARS + TAIL_CHARS;
   const read = isLong ? `${message.slice(0, HEAD_CHARS)} ${message.slice(-TAIL_CHARS)}` : message;
   return read
-    .replace(/\\+u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replace(/\\+[nrt]/g, " ")
-    .replace(/\\+/g, "")
+    .replace(/\\+/g, "\\")
+    .replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/\\[nrt]/g, " ")
+    .replace(/\\/g, "")
     .replace(/\s+/g, " ");
 }
 

@@ -22,9 +22,13 @@ const POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Opens the page of a log; resolves with `{ url, close }`. Rejects if the port is taken; port 0 is any free one. */
+/**
+ * Opens the page of a log; resolves with `{ url, close }`. Rejects if the port is taken or the page is missing; port 0 is any free
+ * one.
+ */
 async function serve({ title, log, port }) {
   checkPermission();
+  pageWith({ title });
   const start = `/${randomBytes(TOKEN_BYTES).toString("base64url")}/`;
   const server = createServer((request, response) => {
     try {

@@ -2,20 +2,33 @@
 // platform package.
 // Bundlers follow a `require` only if its name is written out, and accept a missing file only inside a `try`. Hence the long table.
 // A bundle as an ES module has neither `require` nor `__dirname`. `getBuiltinModule` (Node 20.16) replaces the first, and
-// the program's folder the second.
+// the call stack the second.
 "use strict";
 
 const { attempt } = require("../helpers.js");
 const fs = process.getBuiltinModule?.("node:fs") ?? require("node:fs");
 const path = process.getBuiltinModule?.("node:path") ?? require("node:path");
 const { createRequire } = process.getBuiltinModule?.("node:module") ?? require("node:module");
+const { fileURLToPath } = process.getBuiltinModule?.("node:url") ?? require("node:url");
 
 /** The folder of this file, or of the bundle that it is in. webpack may write `__dirname` relative. */
-const HERE = path.resolve(
-  typeof __dirname === "undefined" ? path.dirname(process.argv[1] ?? ".") : __dirname,
-);
+const HERE =
+  typeof __dirname !== "undefined" && path.isAbsolute(__dirname) ? __dirname : path.dirname(runningFile());
 /** A `require` for any path: a bundle's own takes only the paths that the bundler saw. */
 const requireHere = createRequire(path.join(HERE, "index.js"));
+
+/** Returns the file that runs, by the call stack, else the program. The current folder and `argv` can name foreign folders. */
+function runningFile() {
+  const { prepareStackTrace } = Error;
+  const files = attempt(() => {
+    Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName());
+    return new Error().stack.map((file) => (file?.startsWith("file:") ? fileURLToPath(file) : file));
+  }, []);
+  attempt(() => {
+    Error.prepareStackTrace = prepareStackTrace;
+  });
+  return files.find((file) => file && path.isAbsolute(file)) ?? process.execPath;
+}
 
 /** Returns the keys of the packages that may fit this machine, in the order to try. */
 function platformKeys() {
@@ -119,8 +132,10 @@ function filesFor(key) {
   const isFile = (name) => name.startsWith(`pi-strata.${key}`) && name.endsWith(".node");
   const filesIn = (folder) => fs.readdirSync(folder).filter(isFile);
   const pathsIn = (folder) => filesIn(folder).map((name) => path.join(folder, name));
+  // Two folders above a bundle lie foreign files.
+  const isUnbundled = HERE.endsWith(path.join("lib", "native"));
   const searches = [
-    () => pathsIn(path.join(HERE, "..", "..")),
+    () => (isUnbundled ? pathsIn(path.join(HERE, "..", "..")) : []),
     () => pathsIn(HERE),
     () => [requireHere.resolve(`pi-strata-${key}`)],
   ];

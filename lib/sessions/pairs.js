@@ -25,8 +25,10 @@ const ANSWER_UNITS = 64 * 1024;
 const isPair = (pair) => typeof pair?.q === "string" && typeof pair.a === "string";
 const arePairs = (value) => Array.isArray(value) && value.every(isPair);
 
-/** A JSON object without inner objects. Its strings may hold braces. */
-const OBJECT = /\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}/gs;
+/** A JSON object without inner objects, up to its end, an inner object or the end of the text. Its strings may hold braces. */
+const OBJECT = /\{(?:[^{}"]|"(?:[^"\\]|\\.?)*(?:"|$))*(\}?)/gs;
+/** Most UTF-16 units to read in search of objects: the text behind each brace that opens none is read again. */
+const SEARCH_UNITS = 64 * ANSWER_UNITS;
 
 /**
  * Returns the pairs in a summariser's answer. Prose, code fences or an object may surround them. `isCut` is true if the JSON
@@ -34,12 +36,26 @@ const OBJECT = /\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}/gs;
  */
 function readPairs(answer) {
   const text = answer.slice(0, ANSWER_UNITS);
-  const objects = [...text.matchAll(OBJECT)];
+  const objects = objectsIn(text);
   const pairs = objects.flatMap(([json]) => readPair(json));
   const last = objects.at(-1);
   const rest = last === undefined ? text : text.slice(last.index + last[0].length);
   const isListOpen = text.slice(0, objects[0]?.index ?? 0).includes("[") && !rest.includes("]");
   return { pairs, isCut: rest.includes("{") || isListOpen };
+}
+
+/** Returns the matches of complete objects. */
+function objectsIn(text) {
+  const objects = [];
+  OBJECT.lastIndex = 0;
+  let match;
+  for (let units = 0; units < SEARCH_UNITS; units += match[0].length) {
+    match = OBJECT.exec(text);
+    if (match === null) break;
+    if (match[1] === "}") objects.push(match);
+    else OBJECT.lastIndex = match.index + 1;
+  }
+  return objects;
 }
 
 /** Returns no pair or one. */

@@ -4,6 +4,7 @@
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
+const { countsOf } = require("../bill/prices.js");
 const { attempt, isObject } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
@@ -154,8 +155,7 @@ class RollingMemory {
    */
   #measured(report, [counted, since]) {
     if (report === undefined) return { beside: this.#beside, tokens: counted + since + this.#overhead() };
-    const { input, cacheRead, cacheWrite, totalTokens } = report;
-    const beside = Math.max(0, (input + cacheRead + cacheWrite || totalTokens) - counted);
+    const beside = Math.max(0, (countsOf(report)?.prompt ?? report.totalTokens) - counted);
     return { beside, tokens: counted + since + this.#overhead(beside) };
   }
 
@@ -195,25 +195,33 @@ class RollingMemory {
     const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
     const pairs = await this.#summarise(rounds, signal);
+    const otherTokens = await countTokensAsync(withQuestion([...system, ...tail], question));
+    let [known, merged, fitted] = [];
+    do {
+      known = this.#history;
+      merged = this.#mergedWith(pairs);
+      fitted = await this.#fitMemory(merged, otherTokens);
+      // The host may have added to the memory meanwhile.
+    } while (this.#history !== known);
     if (signal.aborted) return undefined;
-    const merged = this.#mergedWith(pairs);
+    const { history, overflow } = fitted;
     const summarizedCount = split.conversation.length - tail.length;
-    const tell = (type, history, details) =>
-      this.#reporter.emit({ type, summary: JSON.stringify(history), summarizedCount, ...details });
-    if (summarizedCount > 0) tell("context_summarized", merged, hadHistory && { hasHistorySummary: true });
-    const others = withQuestion([...system, ...tail], question);
-    const { history, isOverflow } = await this.#fitMemory(merged, await countTokensAsync(others));
-    if (signal.aborted) return undefined;
-    this.#history = history;
-    if (summarizedCount === 0 && isDeepStrictEqual(merged, history)) return undefined;
-    tell("new_conversation_with_summary", history, {
-      ...(question !== undefined && { pendingUserMessage: plainText(question) }),
-      ...(isOverflow && { isOverflow }),
-    });
+    const isNew = summarizedCount > 0 || !isDeepStrictEqual(merged, history);
     const kept = tail.flatMap(withoutPast);
     const opened = history.length === 0 ? fromFirstUser(kept) : [userMessage(memoryText(history)), ...kept];
     const made = [...system, ...opened];
-    this.#last = { given: withoutQuestion(given, question), made };
+    // Before the events, so that their listeners find the new memory.
+    this.#history = history;
+    if (isNew) this.#last = { given: withoutQuestion(given, question), made };
+    const tell = (type, summary, details) =>
+      this.#reporter.emit({ type, summary: JSON.stringify(summary), summarizedCount, ...details });
+    if (summarizedCount > 0) tell("context_summarized", merged, hadHistory && { hasHistorySummary: true });
+    if (overflow !== undefined) this.#reporter.emit({ type: "context_overflow", ...overflow });
+    if (!isNew || signal.aborted) return undefined;
+    tell("new_conversation_with_summary", history, {
+      ...(question !== undefined && { pendingUserMessage: plainText(question) }),
+      ...(overflow !== undefined && { isOverflow: true }),
+    });
     // A copy, because the host owns the returned array.
     return withQuestion(made.slice(), question);
   }
@@ -270,22 +278,19 @@ class RollingMemory {
     return keywordPairs(newest, forms.at(-1));
   }
 
-  /** Shrinks memory that is too long, alone (`isOverflow`) or with the other messages. */
+  /** Shrinks memory that is too long, alone (`overflow` describes it) or with the other messages. */
   async #fitMemory(history, otherTokens) {
     const { overflowRatio, preCheckRatio } = this.#options;
     const summaryTokens = await countTokensAsync(memoryText(history));
     const tokenLimit = Math.floor(this.#window() * overflowRatio);
-    const isOverflow = summaryTokens > tokenLimit;
+    const percent = Math.round(overflowRatio * 100);
+    const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
+    const overflow = summaryTokens > tokenLimit ? { message, summaryTokens, tokenLimit } : undefined;
     const allTokens = summaryTokens + otherTokens + this.#overhead();
-    if (!isOverflow && allTokens <= this.#window() * preCheckRatio) return { history, isOverflow };
-    if (isOverflow) {
-      const percent = Math.round(overflowRatio * 100);
-      const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
-      this.#reporter.emit({ type: "context_overflow", message, summaryTokens, tokenLimit });
-    }
+    if (overflow === undefined && allTokens <= this.#window() * preCheckRatio) return { history };
     let pairs = await this.#shortForm(history);
     while (pairs.length > 1 && !(await this.#fits(pairs))) pairs = pairs.slice(1);
-    return { history: pairs, isOverflow };
+    return { history: pairs, overflow };
   }
 
   async #fits(pairs) {

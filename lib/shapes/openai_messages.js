@@ -13,7 +13,7 @@ const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
 const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
 /** Digits that a JavaScript number always keeps (IEEE 754; Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;
-const STRING = /"(?:[^"\\]|\\.)*"/gs;
+const STRING = /"(?:[^"\\]|\\.?)*(?:"|$)/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** OpenAI's roles: a session's, and `developer`, another name for `system`. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"];

@@ -2,6 +2,7 @@
 // serves all stacks: the names of their parts do not collide.
 "use strict";
 
+const { types } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { attempt } = require("../helpers.js");
 const { joinedText, json, string } = require("../hook/snapshot.js");
 
@@ -63,8 +64,9 @@ const countedBlock = (part) => ({ type: "counted", text: json(part, withoutBytes
 
 /** A replacer for JSON.stringify. `this` holds the value as it was before `toJSON`, which writes a Buffer's bytes as a list. */
 function withoutBytes(key, value) {
-  const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(this[key]) ? this[key] : {};
-  if (buffer !== undefined) {
+  const bytes = types.isAnyArrayBuffer(this[key]) ? new Uint8Array(this[key]) : this[key];
+  if (ArrayBuffer.isView(bytes)) {
+    const { buffer, byteOffset, byteLength } = bytes;
     const head = Buffer.from(buffer, byteOffset, Math.min(byteLength, PDF_HEAD_BYTES));
     return fileText(head.toString("base64"), byteLength);
   }

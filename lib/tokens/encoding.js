@@ -179,10 +179,12 @@ function* whole(tokens) {
   return tokens.length;
 }
 
-const isEmpty = (special) => Array.isArray(special) && special.length === 0;
+/** js-tiktoken also takes null for none. */
+const isEmpty = (special) => special === null || (Array.isArray(special) && special.length === 0);
 
 function setOf(option, value) {
-  if (typeof value === "object" && typeof value?.[Symbol.iterator] === "function") return new Set(value);
+  if (isEmpty(value)) return new Set();
+  if (typeof value === "object" && typeof value[Symbol.iterator] === "function") return new Set(value);
   throw new TypeError(`encode: ${option} is ${show(value)}; it must be "all" or an array of strings`);
 }
 

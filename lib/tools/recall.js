@@ -143,8 +143,9 @@ function* matches(whole, start, [first, ...others]) {
     const lineEnd = newline === -1 ? whole.length : newline;
     let end = hit + first.length;
     for (const part of others) {
-      const found = end === -1 ? -1 : whole.slice(end, lineEnd).indexOf(part);
+      const found = whole.slice(end, lineEnd).indexOf(part);
       end = found === -1 ? -1 : end + found + part.length;
+      if (end === -1) break;
     }
     // A later start in this line finds no more.
     let shownTo = lineEnd + 1;

@@ -3,7 +3,7 @@
 // lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains, or reports of
 // their progress) are left out.
 
-import { joinedText } from "../../hook/snapshot.js";
+import { joinedText, json } from "../../hook/snapshot.js";
 import { blocksOf } from "../../shapes/parts.js";
 import { anthropic } from "../../shapes/shapes.js";
 import { callsIn } from "../../shapes/text.js";
@@ -148,8 +148,10 @@ function messagesOf({ message: { content }, isMeta, timestamp }, toolNames) {
 
 /** The assistant message of a response, from one more of its lines. What an earlier line said is not repeated. */
 function answerOf({ message, hasFailed, timestamp }, before = { content: [], timestamp }) {
-  const known = new Set(before.content.map((block) => JSON.stringify(block)));
-  const isNew = (block) => !known.has(JSON.stringify(block));
+  // JSON cannot hold a block of great depth.
+  const keyOf = (block) => json(block) || block;
+  const known = new Set(before.content.map(keyOf));
+  const isNew = (block) => !known.has(keyOf(block));
   const content = before.content.concat(blocksOf(partsOf(message.content)).filter(isNew));
   const hasCalls = content.some(({ type }) => type === "toolCall");
   const stopReason = STOP_REASONS[message.stop_reason ?? (hasCalls ? "tool_use" : undefined)] ?? "stop";

@@ -1,8 +1,9 @@
 // The page that shows a replay beside other settings. Its data holds sizes, names of roles and tools, and dollars; never text of the
 // conversation.
 
+import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, constants, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createTransformContext } from "../../hook/hook.js";
 import { pageWith } from "../../inspector/page.js";
@@ -83,10 +84,13 @@ async function checkFile(path) {
 }
 
 /** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
-export async function writeReport(path, text) {
-  const beside = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const written = writeFile(beside, text)
-    .then(() => rename(beside, path))
-    .finally(() => rm(beside, { force: true }));
-  await onFile("write", path, written);
+export const writeReport = (path, text) => onFile("write", path, replaceFile(path, text));
+
+/** Keeps the link at `path` and the mode of its file. Nobody can guess the name of the new file and lay a link there. */
+async function replaceFile(path, text) {
+  const file = await realpath(path).catch(() => path);
+  const { mode } = await stat(file).catch(() => ({}));
+  const beside = join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
+  const written = writeFile(beside, text, { flag: "wx", mode }).then(() => rename(beside, file));
+  await written.finally(() => rm(beside, { force: true }));
 }

@@ -79,7 +79,7 @@ impl Model<'_> {
     /// Refuses what is not supported, by its name.
     fn check(&self) -> Result<(), LoadError> {
         if let Some(kind) = self.r#type.as_ref().filter(|kind| *kind != "BPE") {
-            return Err(LoadError::new("model.type", format!("{kind} is not supported; byte-level BPE is")));
+            return Err(LoadError::new("model.type", unsupported(kind, "byte-level BPE is")));
         }
         let is_unset = |value: &Value| match value {
             Value::Null => true,
@@ -101,7 +101,12 @@ impl Model<'_> {
 }
 
 fn kind_of(value: &Value) -> &str {
-    value.get("type").and_then(Value::as_str).unwrap_or("no type")
+    value.get("type").and_then(Value::as_str).unwrap_or("a part without a type")
+}
+
+/// A file names its types freely: none of its characters may act on a terminal or a log.
+fn unsupported(kind: &str, instead: &str) -> String {
+    format!("{} is not supported; {instead}", kind.escape_debug())
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
@@ -123,7 +128,7 @@ fn is_nfc(normalizer: &Value, place: &str) -> Result<bool, LoadError> {
                 .map(|(at, step)| is_nfc(step, &format!("{place}.normalizers[{at}]")))
                 .try_fold(false, |any, is| Ok(any | is?))
         }
-        (_, kind) => Err(LoadError::new(place, format!("{kind} is not supported; NFC is"))),
+        (_, kind) => Err(LoadError::new(place, unsupported(kind, "NFC is"))),
     }
 }
 
@@ -169,7 +174,7 @@ fn pattern_of(step: &Value) -> Result<Option<&str>, String> {
             let pattern = step.pointer("/pattern/Regex").and_then(Value::as_str);
             pattern.ok_or("Split by anything but a Regex is not supported")?
         }
-        kind => return Err(format!("{kind} is not supported; Split, Digits and ByteLevel are")),
+        kind => return Err(unsupported(kind, "Split, Digits and ByteLevel are")),
     }))
 }
 
