@@ -7,8 +7,10 @@ use crate::text::{NEWLINE, Utf16Len, head};
 pub const MIN_CUT_TOKENS: u32 = 64;
 /// Most pieces of a text: a cut misses the room by at most one of them.
 const MOST_PIECES: usize = 256;
-/// Least length of a piece, in UTF-16 code units.
-const LEAST_PIECE: usize = 64;
+/// Usual size of a piece of a short text, in tokens: a small cut still has a head and a tail, in every script.
+const PIECE_TOKENS: usize = 16;
+/// Least length of a piece, in UTF-16 code units: room for a surrogate pair.
+const LEAST_PIECE: usize = 4;
 /// Tokens that head, marker and tail together may have beyond the sum of each alone.
 const JOIN_TOKENS: u32 = 4;
 
@@ -89,7 +91,8 @@ impl Block {
             return None;
         }
         let piece = |piece: &[u16]| Piece { len: piece.len() as u32, tokens: count(piece) as u32 };
-        let pieces: Box<[Piece]> = pieces(text).map(piece).collect();
+        let usual = (PIECE_TOKENS * text.len() / tokens as usize).max(text.len().div_ceil(MOST_PIECES));
+        let pieces: Box<[Piece]> = pieces(text, usual.max(LEAST_PIECE)).map(piece).collect();
         let marker_tokens = count(&marker(Utf16Len(text.len()))) as u32;
         Some(Self { position: text_block as u32, tokens, marker_tokens, pieces })
     }
@@ -123,10 +126,9 @@ fn taken<'a>(pieces: impl Iterator<Item = &'a Piece>, room: u32) -> (u32, u32) {
     (len, tokens)
 }
 
-/// Splits a text into pieces of similar length, if possible where a line or a word begins or a word ends: tokens begin
+/// Splits a text into pieces of at most `usual` length, if possible where a line or a word begins or a word ends: tokens begin
 /// there, too.
-fn pieces(text: &[u16]) -> impl Iterator<Item = &[u16]> {
-    let usual = text.len().div_ceil(MOST_PIECES).max(LEAST_PIECE);
+fn pieces(text: &[u16], usual: usize) -> impl Iterator<Item = &[u16]> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let later = rest.get(usual / 2..usual).unwrap_or_default();

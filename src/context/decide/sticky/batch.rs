@@ -88,7 +88,7 @@ impl Fold {
         let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
-            let stays = || inputs.contains(&index) || account.stub(index).is_some();
+            let stays = || inputs.contains(&index) || account.is_bound(index);
             opens.is_some_and(|row| index >= last || row.message.is_user() || stays())
         };
         let of_group = |start: usize| {

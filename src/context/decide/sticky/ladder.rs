@@ -166,7 +166,8 @@ impl Ladder<'_> {
         (1..self.spared.messages).contains(&start)
             && is_of_kind
             && (price.is_infinite() || !self.states.keeps_group(start))
-            && (self.account.stub(start).is_some() || window::is_droppable(self.account, start))
+            && (self.account.stub(start).is_some()
+                || (!self.account.is_bound(start) && window::is_droppable(self.account, start)))
             && !self.account.group(start).any(|index| self.is_spared(index))
     }
 
@@ -203,7 +204,7 @@ impl Ladder<'_> {
         let reason = self.reason(group.get(1..).unwrap_or_default());
         self.view.hide(&shown);
         match stub {
-            Some(stub) => self.account.set(start, stub, Layer::Window, reason),
+            Some(stub) => self.account.set(start, stub, Layer::Shrink, reason),
             None => self.account.drop_group(start, Layer::Window, reason),
         }
     }

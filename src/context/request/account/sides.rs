@@ -13,11 +13,16 @@ impl Account {
         self.alternates
     }
 
-    /// The shortest form of a closing answer that may not leave alone; `None` for any other message.
-    pub fn stub(&self, start: usize) -> Option<Form> {
+    /// Returns `true` for a closing answer that may not leave alone.
+    pub fn is_bound(&self, start: usize) -> bool {
         let is_closing = || self.row(start).is_some_and(|row| !row.ends_with_user());
-        let is_bound = self.alternates && is_closing() && !self.keeps_sides(start, start);
-        is_bound.then_some(Form::Cut(MIN_CUT_TOKENS))
+        self.alternates && is_closing() && !self.keeps_sides(start, start)
+    }
+
+    /// The shortest form of an answer that may not leave alone; `None` if it has no text to cut, and for any other message.
+    pub fn stub(&self, start: usize) -> Option<Form> {
+        let can_be_cut = self.message(start).is_some_and(|message| !message.cuts.is_empty());
+        (can_be_cut && self.is_bound(start)).then_some(Form::Cut(MIN_CUT_TOKENS))
     }
 
     /// The messages that leave with the group that opens at `start`: the group's own, then those that it answers if it may not
@@ -28,7 +33,7 @@ impl Account {
 
     /// The messages of the user's side right before a closing answer that may not go without them.
     pub fn answered_by(&self, start: usize) -> Vec<usize> {
-        if self.stub(start).is_none() {
+        if !self.is_bound(start) {
             return Vec::new();
         }
         let is_asking = |&index: &usize| {
