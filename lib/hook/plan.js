@@ -97,7 +97,7 @@ function contentOf({ role, content }, { action, ranges, images }, text, language
   let left = content;
   if (action === "summarize" || action === "keepLines") left = withText(content, text);
   const isAnswer = role === "assistant";
-  if (action === "stripThinking" || (action === "truncate" && isAnswer)) {
+  if (action === "stripThinking" || (action === "truncate" && isAnswer && Array.isArray(content))) {
     left = content.filter((block) => !isThinking(block));
   }
   if (action === "truncate") {

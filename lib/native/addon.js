@@ -19,14 +19,13 @@ const requireHere = createRequire(path.join(HERE, "index.js"));
 
 /** Returns the file that runs, by the call stack, else the program. The current folder and `argv` can name foreign folders. */
 function runningFile() {
-  const { prepareStackTrace } = Error;
+  const { prepareStackTrace, stackTraceLimit } = Error;
   const files = attempt(() => {
+    Error.stackTraceLimit = 10;
     Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName());
     return new Error().stack.map((file) => (file?.startsWith("file:") ? fileURLToPath(file) : file));
   }, []);
-  attempt(() => {
-    Error.prepareStackTrace = prepareStackTrace;
-  });
+  attempt(() => Object.assign(Error, { prepareStackTrace, stackTraceLimit }));
   return files.find((file) => file && path.isAbsolute(file)) ?? process.execPath;
 }
 

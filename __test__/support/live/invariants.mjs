@@ -89,7 +89,7 @@ export class Invariants {
       yield `refused: ${this.#refusedInARow} times in a row; estimate ${Math.round(record.estimate)}, sent ${record.prompt}`;
   }
 
-  /** What a batch may take: it brings no text back, spares the newest results, and takes the user's words last. */
+  /** What a batch may take: it brings only the user's text back, spares the newest results, and takes the user's words last. */
   *#kept({ given, sent, schedule, model }, { known: whole }) {
     const { provider } = this.#loop;
     const tokensOf = (messages) => new Map(messages.map((of) => [nameOf(of), provider.tokensOf(of, model)]));
@@ -106,7 +106,11 @@ export class Invariants {
     this.#lastSent = given.some(({ role }) => role === "assistant") ? sent : [];
     if (schedule === "everyCall") return;
     for (const [name, tokens] of now)
-      if (tokens > before.get(name) && tokens > before.get(name) + errorOf(last.get(name)))
+      if (
+        last.get(name)?.role !== "user" &&
+        tokens > before.get(name) &&
+        tokens > before.get(name) + errorOf(last.get(name))
+      )
         yield `regrown: ${name} had ${before.get(name)} tokens, now ${tokens}`;
     // Without any report it is the layers, which drop by age alone.
     if (!this.#isTruthful || this.#reports.size === 0) return;

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, constants, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { createTransformContext } from "../../hook/hook.js";
 import { pageWith } from "../../inspector/page.js";
 import { onFile } from "../terminal.mjs";
@@ -90,7 +90,7 @@ export const writeReport = (path, text) => onFile("write", path, replaceFile(pat
 async function replaceFile(path, text) {
   const file = await realpath(path).catch(() => path);
   const { mode } = await stat(file).catch(() => ({}));
-  const beside = join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
+  const beside = join(dirname(file), `.${randomUUID()}.tmp`);
   const written = writeFile(beside, text, { flag: "wx", mode }).then(() => rename(beside, file));
   await written.finally(() => rm(beside, { force: true }));
 }

@@ -25,6 +25,7 @@ impl Fold {
         self.account.take_changed();
         images::omit_old(&mut self.account, &self.limits);
         if verdict != Verdict::ManyImages {
+            self.give_words_back();
             let targets = self.targets();
             let spared = self.spared();
             if self.reports.is_reported {
@@ -99,6 +100,32 @@ impl Fold {
         };
         let sizes: Vec<usize> = account.live().filter(is_fixed).map(of_group).collect();
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
+    }
+
+    /// Sends the user's text whole again that layer 4 took, if all of it fits beside the last group now: one large message
+    /// must not cost the task for good.
+    fn give_words_back(&mut self) {
+        if self.reports.calibration.room.is_some() {
+            return;
+        }
+        let mark = self.account.mark();
+        let rows = self.account.rows().iter().enumerate();
+        let is_short = |row: &Row| match row.form() {
+            Form::Cut(_) => row.message.is_user(),
+            // Where the sides must be in turn, its answer would have to come, too.
+            Form::Gone => {
+                row.message.is_user() && row.sent.layer == Layer::Shrink && !self.account.alternates()
+            }
+            _ => false,
+        };
+        let short: Vec<usize> = rows.filter(|(_, row)| is_short(row)).map(|(index, _)| index).collect();
+        for &index in &short {
+            self.account.send_whole(index);
+        }
+        let estimate = self.estimate();
+        if estimate.base + estimate.scale * self.fixed().0 as f64 > self.limit() {
+            self.account.go_back(mark);
+        }
     }
 
     /// The first positions that a batch does not edit, by the host's options. Above a limit it spares only the last group.

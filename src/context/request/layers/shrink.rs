@@ -56,19 +56,24 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let newest = room.cuttable(|account, index| {
         (is_result(account, index) && is_newest(account, index)) || inputs.contains(&index)
     });
-    room.cut(&older, (share / older.len().max(1) as f64) as u32);
-    room.cut(&newest, MIN_CUT_TOKENS);
-    room.cut(&older, MIN_CUT_TOKENS);
-    let bound = room.cuttable(|account, index| index < last && account.stub(index).is_some());
-    room.cut(&bound, MIN_CUT_TOKENS);
     // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
     let may_go = |account: &Account, start| {
         let stays = |&index: &usize| is_users(account, index) || inputs.contains(&index);
         !account.leaving(start).iter().any(stays)
     };
+    let cut: usize = older.iter().chain(&newest).map(|&index| room.gain(index, MIN_CUT_TOKENS)).sum();
+    // If cuts are not enough, and groups go anyway, these go first.
+    if !room.fits(cut) && room.fits(cut + room.droppable(may_go)) {
+        room.drop_groups(may_go);
+    }
+    room.cut(&older, (share / older.len().max(1) as f64) as u32);
+    room.cut(&newest, MIN_CUT_TOKENS);
+    room.cut(&older, MIN_CUT_TOKENS);
+    let bound = room.cuttable(|account, index| index < last && account.stub(index).is_some());
+    room.cut(&bound, MIN_CUT_TOKENS);
     // If user text must be cut anyway, other groups go only if they free much.
     let rest = room.droppable(may_go);
-    if room.fits(rest) || rest as f64 > share {
+    if room.fits_in(goals.most, rest) || rest as f64 > share {
         room.drop_groups(may_go);
     }
     room.budget = goals.most;
@@ -93,9 +98,13 @@ struct Room<'a> {
 
 impl Room<'_> {
     fn fits(&self, saved: usize) -> bool {
+        self.fits_in(self.budget, saved)
+    }
+
+    fn fits_in(&self, budget: f64, saved: usize) -> bool {
         let sent = self.account.sent();
         let cl100k = sent.cl100k.saturating_sub(saved);
-        self.estimate.tokens(Size { cl100k, ..sent }) <= self.budget
+        self.estimate.tokens(Size { cl100k, ..sent }) <= budget
     }
 
     /// Messages that are sent and whose texts may be cut.
