@@ -204,7 +204,7 @@ impl Ladder<'_> {
         let reason = self.reason(group.get(1..).unwrap_or_default());
         self.view.hide(&shown);
         match stub {
-            Some(stub) => self.account.set(start, stub, Layer::Shrink, reason),
+            Some(stub) => self.account.set(start, stub, Layer::Window, reason),
             None => self.account.drop_group(start, Layer::Window, reason),
         }
     }

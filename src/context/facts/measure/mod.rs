@@ -53,13 +53,13 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     message
 }
 
-/// Cuts of tool results, unless the host excluded the tool, of user-side messages, and of answers without calls. Of counted
-/// texts only the fields of a message can be cut, no blocks of its content.
+/// Cuts of tool results, unless the host excluded the tool, of user-side messages, and of closing answers that may not
+/// leave alone. Of counted texts only the fields of a message can be cut, no blocks of its content.
 fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
     let (is_cuttable, handle) = match body {
         Body::ToolResult(result) => (!result.is_excluded, result.handle),
         Body::User | Body::Summary | Body::Custom | Body::Other => (true, None),
-        Body::Assistant(answer) => (answer.call_ids.is_empty() && !answer.has_text_id, None),
+        Body::Assistant(answer) => (answer.call_ids.is_empty() && answer.source.alternates(), None),
         Body::System => (false, None),
     };
     if !is_cuttable || !raw.is_sent {

@@ -4,8 +4,10 @@
 //! between them are gone. Where the host's list does not alternate, nothing has to.
 
 use super::{Account, Form, Row};
-use crate::context::facts::cuts::MIN_CUT_TOKENS;
 use crate::context::facts::transcript::Body;
+
+/// cl100k tokens that stay of an answer that may not leave alone: in a long chat these answers fill the room.
+const STUB_TOKENS: u32 = 40;
 
 impl Account {
     /// Returns `true` if a provider of the conversation wants the sides in turn.
@@ -22,7 +24,7 @@ impl Account {
     /// The shortest form of an answer that may not leave alone; `None` if it has no text to cut, and for any other message.
     pub fn stub(&self, start: usize) -> Option<Form> {
         let can_be_cut = self.message(start).is_some_and(|message| !message.cuts.is_empty());
-        (can_be_cut && self.is_bound(start)).then_some(Form::Cut(MIN_CUT_TOKENS))
+        (can_be_cut && self.is_bound(start)).then_some(Form::Cut(STUB_TOKENS))
     }
 
     /// The messages that leave with the group that opens at `start`: the group's own, then those that it answers if it may not
