@@ -104,7 +104,8 @@ class Reporter {
       const saved = tokensSaved(edit.cl100kSaved, plan);
       const { index, action, layer, count } = edit;
       if (edit.images > 0) this.emit({ ...imagesEvent(messages[index], edit), tokensSaved: saved });
-      if (layer === LAYERS.shrink || action === "truncate") shrunk.set(action, (shrunk.get(action) ?? 0) + saved);
+      if (layer === LAYERS.shrink || action === "truncate")
+        shrunk.set(action, (shrunk.get(action) ?? 0) + saved);
       else if (layer === LAYERS.window)
         this.emit({ type: "messagesDropped", from: index, to: index + count - 1, count, tokensSaved: saved });
       else if (action !== "omitImages") this.emit(editEvent(messages[index], edit, saved));
