@@ -72,7 +72,7 @@ impl CacheWatch {
         self.gap_seconds(source, time_ms).is_some_and(|gap| gap > ttl)
     }
 
-    /// Cache prices of the model in use: as billed, else its family's; those of most providers before any answer.
+    /// Cache prices of the model in use: as billed, else its family's. Before any answer, those of most providers.
     pub fn prices(&self) -> Prices {
         const USUAL: Prices = Prices { read: CACHE_READ, write: CACHE_WRITE };
         self.models.entries.last().map_or(USUAL, |(source, model)| model.prices(source))

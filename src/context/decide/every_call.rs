@@ -60,10 +60,16 @@ impl Layers {
 
 /// Applies layer 4 with the least losses, if the request does not fit.
 pub(super) fn shrink_to_fit(account: &mut Account, limits: &Limits, calibration: &Calibration) {
-    let (room, estimate) = (calibration.room_within(limits), calibration.estimate());
-    let budget = room.unwrap_or_else(|| limits.budget());
-    if estimate.tokens(account.sent()) > budget {
+    if !fits(account, limits, calibration) {
+        let (room, estimate) = (calibration.room_within(limits), calibration.estimate());
+        let goals = Goals::least(room.unwrap_or_else(|| limits.budget()));
         let most = room.unwrap_or_else(|| limits.most_words());
-        shrink(account, &estimate, Goals { most, ..Goals::least(budget) });
+        shrink(account, &estimate, Goals { most, ..goals });
     }
+}
+
+/// Returns `true` if the request fits.
+pub(super) fn fits(account: &Account, limits: &Limits, calibration: &Calibration) -> bool {
+    let budget = calibration.room_within(limits).unwrap_or_else(|| limits.budget());
+    calibration.estimate().tokens(account.sent()) <= budget
 }

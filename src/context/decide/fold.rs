@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::calibration::SentSizes;
 use super::economy::Policy;
-use super::every_call::{Layers, shrink_to_fit};
+use super::every_call::{Layers, fits, shrink_to_fit};
 use super::index::CoverageIndex;
 use super::lessons::{Call, Lessons};
 use super::reports::{AnsweredRequest, Reports};
@@ -217,7 +217,8 @@ impl Fold {
     /// The size that layer 4 leaves, or would leave.
     fn floor(&self) -> Size {
         let Self { account, limits, reports, .. } = self;
-        if limits.overflow == Overflow::Shrink {
+        // A copy of a long account costs more than all else in a call.
+        if limits.overflow == Overflow::Shrink || fits(account, limits, &reports.calibration) {
             return account.sent();
         }
         let mut least = account.clone();

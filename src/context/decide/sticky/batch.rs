@@ -105,20 +105,20 @@ impl Fold {
     /// Sends the user's text whole again that layer 4 took, if all of it fits beside the last group now: one large message
     /// must not cost the task for good.
     fn give_words_back(&mut self) {
-        if self.reports.calibration.room.is_some() {
+        // On a provider that wants the sides in turn, the answer to a dropped message would have to come back, too.
+        let may_return = !self.account.alternates();
+        let is_short = |row: &Row| match row.form() {
+            Form::Cut(_) => true,
+            Form::Gone => may_return && row.sent.layer == Layer::Shrink,
+            _ => false,
+        };
+        let rows = self.account.rows().iter().enumerate();
+        let short = rows.filter(|(_, row)| row.message.is_user() && is_short(row));
+        let short: Vec<usize> = short.map(|(index, _)| index).collect();
+        if short.is_empty() || self.reports.calibration.room.is_some() {
             return;
         }
         let mark = self.account.mark();
-        let rows = self.account.rows().iter().enumerate();
-        let is_short = |row: &Row| match row.form() {
-            Form::Cut(_) => row.message.is_user(),
-            // Where the sides must be in turn, its answer would have to come, too.
-            Form::Gone => {
-                row.message.is_user() && row.sent.layer == Layer::Shrink && !self.account.alternates()
-            }
-            _ => false,
-        };
-        let short: Vec<usize> = rows.filter(|(_, row)| is_short(row)).map(|(index, _)| index).collect();
         for &index in &short {
             self.account.send_whole(index);
         }

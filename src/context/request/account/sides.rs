@@ -47,12 +47,10 @@ impl Account {
         asking
     }
 
-    /// Returns `true` if no two messages of one side meet, that did not before, when the group that opens at `start` leaves.
-    pub fn leaves_in_turn(&self, start: usize) -> bool {
-        !self.alternates || {
-            let first = self.answered_by(start).first().copied().unwrap_or(start);
-            self.keeps_sides(first, start)
-        }
+    /// Returns `true` if no two messages of one side meet, that did not before, when the group that opens at `start` leaves with
+    /// the messages that it answers.
+    pub fn leaves_in_turn(&self, start: usize, answered: &[usize]) -> bool {
+        !self.alternates || self.keeps_sides(answered.first().copied().unwrap_or(start), start)
     }
 
     /// The same for the messages from `first` to the group that opens at `last`.

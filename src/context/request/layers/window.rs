@@ -25,9 +25,11 @@ pub fn is_droppable(account: &Account, index: usize) -> bool {
 /// Returns `true` if layer 4 may drop it, even if it was recalled.
 pub fn is_removable(account: &Account, index: usize) -> bool {
     let is_there = account.row(index).is_some_and(|row| row.group == index && row.sent.form != Form::Gone);
-    is_there
-        && account.leaves_in_turn(index)
-        && account.answered_by(index).into_iter().chain([index]).all(|goes| !account.is_protected(goes))
+    is_there && {
+        let answered = account.answered_by(index);
+        account.leaves_in_turn(index, &answered)
+            && answered.into_iter().chain([index]).all(|goes| !account.is_protected(goes))
+    }
 }
 
 /// The position of the window. Each call moves it on from the last, in either direction.
