@@ -230,7 +230,10 @@ export type StrataEvent =
   | { type: "thinkingStripped"; index: number; blocks: number; tokensSaved: number }
   /** Consecutive messages that one rule dropped, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
-  /** Layer 4 shrank the request, or layer 3 cut answers that may not leave alone. `step` is the `action` of these edits in `Explanation`, whose tokens are summed up. */
+  /**
+   * Layer 4 shrank the request, or layer 3 cut answers that may not leave alone. `step` is the `action` of these edits in
+   * `Explanation`, whose tokens are summed up.
+   */
   | { type: "shrunk"; step: string; tokensSaved: number }
   /**
    * The request may not fit: it is over `contextWindow - reserveTokens`, or the last one was refused for its length.

@@ -9,7 +9,7 @@ import { readRefusal } from "../lib/hook/refusals.js";
 /** Entries whose `usage` is part of the bill, beside messages. */
 const BILLED = ["usage", "compaction", "branch_summary"];
 
-/** What the errors of messages name, by `readRefusal`. pi asks at every event, and the messages of a session stay. */
+/** Caches `readRefusal` by message: pi asks for the limit at every event. */
 const refusals = new WeakMap();
 
 function refusalOf(message) {

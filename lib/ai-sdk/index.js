@@ -3,6 +3,7 @@
 
 const { Reporter } = require("../hook/events.js");
 const { foreignMark } = require("../hook/foreign.js");
+const { requestIn } = require("../bill/prices.js");
 const { createTransformContext } = require("../hook/hook.js");
 const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
@@ -107,8 +108,7 @@ function originOf(model) {
  */
 function usageOf({ usage, providerMetadata }, { content }) {
   const { inputTokens, outputTokens, cachedInputTokens, inputTokenDetails: details, raw } = usage ?? {};
-  const { iterations } = raw ?? providerMetadata?.anthropic?.usage ?? {};
-  const request = [iterations].flat().find((one) => one?.type === "message");
+  const request = requestIn(raw ?? providerMetadata?.anthropic?.usage);
   if (request !== undefined) {
     const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = request;
     return { input: request.input_tokens, cacheRead, cacheWrite, output: outputTokens ?? 0 };

@@ -117,4 +117,17 @@ function billedOf(cost, counts) {
   return sums.find((dollars) => dollars > 0 && dollars <= most);
 }
 
-module.exports = { HOUR_SECONDS, PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, sumOf };
+/** The part of Anthropic's usage that is the request. With tools of the server the usage sums up several prompts, this one first. */
+const requestIn = (usage) => [usage?.iterations].flat().find((one) => one?.type === "message");
+
+module.exports = {
+  HOUR_SECONDS,
+  PER_MILLION,
+  Prices,
+  billedOf,
+  checkPrices,
+  countsOf,
+  familyOf,
+  requestIn,
+  sumOf,
+};

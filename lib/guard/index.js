@@ -24,7 +24,7 @@ const CHARS_PER_TOKEN = 3;
 /** Longest note between the two ends: its words, and the digits of V8's longest string. */
 const NOTE_CHARS = CUT_MARKER.join("536870888").length;
 
-/** Longest name of a tool in a warning: that of a provider's tools. A longer one is the model's invention. */
+/** Longest tool name in a warning, in UTF-16 units. Providers take no longer ones, so the model invented it. */
 const MAX_NAME_UNITS = 128;
 
 /** Roles that begin a round. The messages before them can go alone. */

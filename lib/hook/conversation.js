@@ -2,6 +2,7 @@
 // and gets a plan; one call at a time.
 "use strict";
 
+const { isObject } = require("../helpers.js");
 const { refuseForeign } = require("./foreign.js");
 const { applied, readPlan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
@@ -173,9 +174,8 @@ class Conversation {
   #describe(message, batch) {
     refuseForeign(message);
     const { markerLine, protects } = this.#host;
-    const isObject = typeof message === "object" && message !== null;
-    const values = isObject ? valuesOf(message) : undefined;
-    batch.add(message ?? {}, markerLine, isObject ? protects : undefined);
+    const values = isObject(message) ? valuesOf(message) : undefined;
+    batch.add(message ?? {}, markerLine, isObject(message) ? protects : undefined);
     return values;
   }
 }

@@ -2,6 +2,7 @@
 // stretches of calls. Holds sizes and weak references, no message and no text. Sizes are the counter's tokens.
 "use strict";
 
+const { isObject } = require("../helpers.js");
 const { editsByMessage, keptOf } = require("../hook/events.js");
 
 /** Longest name of a role or a tool, in UTF-16 units. */
@@ -90,7 +91,7 @@ class Past {
     this.role[number] = named(message?.role);
     this.tool[number] = message?.role === "toolResult" ? named(message.toolName) : "";
     this.tokens[number] = tokens;
-    if (typeof message === "object" && message !== null) {
+    if (isObject(message)) {
       this.#numbers.set(message, number);
       this.#references[number] = new WeakRef(message);
     }

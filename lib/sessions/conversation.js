@@ -3,7 +3,7 @@
 "use strict";
 
 const { attempt } = require("../helpers.js");
-const { checkMessages, show } = require("../options.js");
+const { checkMessages, record, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
 const { isBlock } = require("./message.js");
@@ -131,8 +131,7 @@ function callBlock(call, sentIds) {
     written(parsed);
     return parsed;
   }, text);
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  const given = isObject ? value : { value };
+  const given = record.accepts(value) ? value : { value };
   const isAsGiven = written(given) === text;
   const signed = call?.thoughtSignature && { thoughtSignature: call.thoughtSignature };
   return {

@@ -55,7 +55,7 @@ function sizesOf(list, offThread, encoding, byLength) {
 function isChat(input) {
   if (!Array.isArray(input) || !input.every((message) => typeof message?.content === "string")) return false;
   const isText = ({ content }) => typeof content === "string" || content.every(({ type }) => type === "text");
-  // Of another shape only the contents are read.
+  // countTokens reads only the contents of a message of another shape.
   return attempt(() => new Shapes().read(input).every(isText), true);
 }
 

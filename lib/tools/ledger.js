@@ -4,6 +4,7 @@
 
 const { Bill, rowOf } = require("../bill/bill.js");
 const { checkPrices, countsOf } = require("../bill/prices.js");
+const { isObject } = require("../helpers.js");
 const { Hook } = require("../hook/hook.js");
 const { anything } = require("../options.js");
 const { countTokens } = require("./count.js");
@@ -43,7 +44,7 @@ async function callsIn(hook, list) {
     if (role !== "assistant" || index === 0) continue;
     const before = list.slice(0, index);
     const at = before.findLast((each) => each?.timestamp !== undefined)?.timestamp;
-    tokens += countTokens(before.slice(counted).filter((each) => typeof each === "object" && each !== null));
+    tokens += countTokens(before.slice(counted).filter(isObject));
     counted = index;
     // An answer older than a message before it belongs to another list.
     const isStale = timestamp < newestInput;

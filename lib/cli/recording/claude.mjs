@@ -3,6 +3,7 @@
 // lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains, or reports of
 // their progress) are left out.
 
+import { requestIn } from "../../bill/prices.js";
 import { joinedText, json } from "../../hook/snapshot.js";
 import { blocksOf } from "../../shapes/parts.js";
 import { anthropic } from "../../shapes/shapes.js";
@@ -181,7 +182,7 @@ function partsOf(content) {
 
 /** The usage of an answer. With tools of the server it sums up several prompts; the first of them is the request. */
 function usageOf(usage) {
-  const request = [usage.iterations].flat().find((one) => one?.type === "message") ?? usage;
+  const request = requestIn(usage) ?? usage;
   const count = (key, { [key]: tokens } = request) => Math.max(0, Number(tokens) || 0);
   const [input, output] = [count("input_tokens"), count("output_tokens", usage)];
   const [cacheRead, cacheWrite] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
