@@ -6,7 +6,7 @@ const { isObject } = require("../helpers.js");
 const { refuseForeign } = require("./foreign.js");
 const { applied, readPlan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { isStale, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
+const { isStale, ownBeginning, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
 
 /** Largest batch for a worker, in UTF-16 code units and in messages. It holds the main thread for about a millisecond. */
 const BATCH_UNITS = 256 * 1024;
@@ -26,7 +26,7 @@ class Conversation {
   /** The messages of the last call as first read, and the values compared for each. An equal copy passed later replaces none. */
   #list = [];
   #values = [];
-  /** The last applied plan, with its terms while it is valid for the list. */
+  /** The last applied plan, with its terms while it is valid for the list, and what was made of it for the host's own objects. */
   #last = { plan: { edits: [] } };
   #watchFrom = 0;
   #queue = Promise.resolve();
@@ -87,9 +87,15 @@ class Conversation {
     const plan = isSame
       ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
       : await this.#planned(change, list, terms, call);
-    this.#last = { plan, terms };
+    const isOwn = ownBeginning(this.#list, list, 0, 0) === list.length;
+    const made = (isSame && isOwn && this.#last.made) || this.#made(list, plan);
+    this.#last = { plan, terms, made: isOwn ? made : undefined };
+    return { plan: { ...plan, edits: made.edits }, edited: made.sent?.slice() ?? list };
+  }
+
+  #made(list, plan) {
     const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
-    return applied(list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
+    return applied(list, this.#list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
   }
 
   async #planned(change, list, terms, call) {

@@ -3,6 +3,7 @@
 "use strict";
 
 const { cutMarker, keptLines } = require("./markers.js");
+const { isAnswer } = require("./values.js");
 const { TEXT_FIELDS, joinedText, json, string: textOf } = require("./snapshot.js");
 const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
@@ -41,14 +42,15 @@ function newEdit({ action, reason, hasText, ...edit }, written) {
 }
 
 /**
- * The request for `list` by a plan, and the plan with the applied edits. Returns `list` itself if nothing is edited.
- * `writer` writes markers. A message that is not `isAsRead(index)` stays: its edit is for other content.
+ * Makes the edits of a plan for `list`, and the messages to send; `sent` is undefined if nothing is edited. `known` are the
+ * messages as first read, of which `list` may hold copies. `writer` writes markers. A message that is not `isAsRead(index)`
+ * stays: its edit is for other content.
  */
-function applied(list, plan, writer, isAsRead) {
-  const isMade = (edit) => isWhole(edit) || isMadeOf(list[edit.index], edit, writer, isAsRead);
+function applied(list, known, plan, writer, isAsRead) {
+  const isMade = (edit) =>
+    isWhole(edit) || isMadeOf(list[edit.index], known[edit.index], edit, writer, isAsRead);
   const edits = plan.edits.filter(isMade);
-  const edited = edits.length === 0 ? list : request(list, edits, plan.order);
-  return { plan: { ...plan, edits }, edited };
+  return { edits, sent: edits.length === 0 ? undefined : request(list, edits, plan.order) };
 }
 
 /** `order` lists the sent messages; empty for the order of the list. */
@@ -76,15 +78,17 @@ const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
 const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
 
 /** Makes the edited copy of a message, unless the edit has it. Returns true if it has one now. */
-function isMadeOf(message, edit, writer, isAsRead) {
-  if (edit.of === message) return true;
+function isMadeOf(message, known, edit, writer, isAsRead) {
+  // A copy is edited as the known message was; only the usage of an answer may come late.
+  const of = isAnswer(message) ? message : known;
+  if (edit.of === of) return true;
   if (!isAsRead(edit.index)) return false;
   edit.written ??= insertedText(message, edit, writer);
   const content = contentOf(message, edit, edit.written, writer.language);
   const fields = edit.action === "truncate" ? cutFields(message, edit, writer.language) : {};
   const isSame = content === message.content && Object.keys(fields).length === 0;
   edit.copy = isSame ? message : withContent(message, content, fields);
-  edit.of = message;
+  edit.of = isSame ? message : of;
   return true;
 }
 
