@@ -6,7 +6,7 @@ const { isObject } = require("../helpers.js");
 const { refuseForeign } = require("./foreign.js");
 const { applied, readPlan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { isStale, ownBeginning, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
+const { hasSameObjects, isStale, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
 
 /** Largest batch for a worker, in UTF-16 code units and in messages. It holds the main thread for about a millisecond. */
 const BATCH_UNITS = 256 * 1024;
@@ -87,7 +87,7 @@ class Conversation {
     const plan = isSame
       ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
       : await this.#planned(change, list, terms, call);
-    const isOwn = ownBeginning(this.#list, list, 0, 0) === list.length;
+    const isOwn = hasSameObjects(list, this.#list);
     const made = (isSame && isOwn && this.#last.made) || this.#made(list, plan);
     this.#last = { plan, terms, made: isOwn ? made : undefined };
     return { plan: { ...plan, edits: made.edits }, edited: made.sent?.slice() ?? list };

@@ -41,8 +41,8 @@ class Conversations {
     const most = Math.max(0, ...owns);
     const likely = alive.filter((_, at) => owns[at] === most);
     const newest = this.#heldIn(list).findLast((one) => likely.includes(one));
-    const least = newest === undefined ? 0 : sharedWith(newest, list).count;
-    const best = likely.map((one) => sharedWith(one, list, least)).reduce(betterFor(list), NOTHING);
+    const least = newest === undefined ? 0 : sharedWith(newest, list, most).count;
+    const best = likely.map((one) => sharedWith(one, list, most, least)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
       if (cut === undefined || cut.encoding !== encoding() || cut.language !== language()) return {};
@@ -134,17 +134,17 @@ function holdersIn(list, isFork = false) {
   return holders.filter((holder) => holder !== undefined);
 }
 
-const NOTHING = { own: 0, count: 0 };
+const NOTHING = { count: 0 };
 
-/** The beginning that `list` shares with a conversation, if it has at least `least` messages. */
-function sharedWith(conversation, list, least) {
+/** The beginning that `list` shares with a conversation: `own` same objects, and copies if it has `least` messages. */
+function sharedWith(conversation, list, own, least) {
   const { target } = conversation;
-  return { conversation, target, ...sharedBeginning(target, list, least) };
+  return { conversation, target, ...sharedBeginning(target, list, own, least) };
 }
 
 /** Prefers the conversation that shares more, and of two equal ones the one that loses no answer. */
 const betterFor = (list) => (best, next) => {
-  const more = next.own - best.own || next.count - best.count;
+  const more = next.count - best.count;
   if (more !== 0 || next.count === 0) return more > 0 ? next : best;
   return !leavesAnswer(next, list) && leavesAnswer(best, list) ? next : best;
 };

@@ -75,6 +75,13 @@ function isPlain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
+/** True if two lists hold the same objects. */
+function hasSameObjects(one, other) {
+  let at = 0;
+  while (at < one.length && Object.is(one[at], other[at])) at += 1;
+  return at === one.length && at === other.length;
+}
+
 const isAnswer = (message) => message?.role === "assistant";
 
 /**
@@ -89,28 +96,29 @@ function isSameMessage(known, message) {
   return isAnswer(known) ? isSameRecord(known, message, 0, "usage") : isSame(known, message, 0);
 }
 
+/** The number of same objects with which two lists begin after their opening system messages. */
+function ownBeginning(known, list) {
+  const [from, first] = [openingSystems(known), openingSystems(list)];
+  const most = Math.min(known.length - from, list.length - first);
+  let own = 0;
+  while (own < most && Object.is(known[from + own], list[first + own])) own += 1;
+  return own;
+}
+
 /**
- * The beginning that two lists share after their opening system messages, which agents share and hosts renew. `own` counts
- * the same objects, `count` also copies, and `knownEnd` is the end of the latter in the known list. `kept` counts from the
+ * The beginning that two lists share after their opening system messages, which agents share and hosts renew. The first `own` are
+ * the same objects; `count` counts also copies, and `knownEnd` is their end in the known list. `kept` counts from the
  * first message on, system ones too. Copies in a beginning of fewer than `least` messages are not counted.
  */
-function sharedBeginning(known, list, least = 0) {
+function sharedBeginning(known, list, own = ownBeginning(known, list), least = 0) {
   const [from, first] = [openingSystems(known), openingSystems(list)];
-  const own = ownBeginning(known, list, from, first);
   let count = own;
   const isLess = least > own && !isSameMessage(known[from + least - 1], list[first + least - 1]);
   while (!isLess && isSameMessage(known[from + count], list[first + count])) count += 1;
   let kept = 0;
   while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) kept += 1;
   if (kept === from && kept === first) kept += count;
-  return { own, count, knownEnd: from + count, kept };
-}
-
-/** The number of same objects with which two lists begin after their opening system messages. */
-function ownBeginning(known, list, from = openingSystems(known), first = openingSystems(list)) {
-  let own = 0;
-  while (first + own < list.length && Object.is(known[from + own], list[first + own])) own += 1;
-  return own;
+  return { count, knownEnd: from + count, kept };
 }
 
 /** Most messages of a list compared by value with all known ones: a list may begin with a few new ones. */
@@ -143,4 +151,13 @@ function openingSystems(list) {
   return first < 0 ? list.length : first;
 }
 
-module.exports = { isAnswer, isSameMessage, isStale, ownBeginning, positionsIn, sharedBeginning, valuesOf };
+module.exports = {
+  hasSameObjects,
+  isAnswer,
+  isSameMessage,
+  isStale,
+  ownBeginning,
+  positionsIn,
+  sharedBeginning,
+  valuesOf,
+};
