@@ -22,6 +22,8 @@ const LIMIT_WORDS =
 /** Words that say a number near them is of the prompt. */
 const PROMPT_WORDS =
   /(?:requested|resulted|contains?|given|received|got|actual|your|has|have|count|current|prompt|input)[^\d]{0,30}$/i;
+/** Words before a number that make it the answer's. */
+const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
 
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
@@ -62,7 +64,10 @@ function named(names, digits) {
   return told;
 }
 
-/** Classifies numbers of a message without a specific row, by the words before them. The largest of several is the prompt. */
+/**
+ * Classifies numbers of a message without a specific row, by the words before them. The largest of several is the prompt:
+ * one of the answer does not count.
+ */
 function sizesIn(text) {
   const bare = text.replace(OTHER_NUMBERS, " ");
   const found = Array.from(bare.matchAll(new RegExp(NUMBER, "gi")), ({ 1: digits, index }) => {
@@ -75,8 +80,10 @@ function sizesIn(text) {
     const isLimit = LIMIT_WORDS.test(before) || !PROMPT_WORDS.test(before);
     return isLimit ? { limit: tokens } : { prompt: tokens };
   }
-  const prompt = Math.max(...found.map(({ tokens }) => tokens));
-  const smaller = found.filter(({ tokens }) => tokens < prompt);
+  const ofOthers = found.filter(({ before }) => !OUTPUT_WORDS.test(before));
+  const sizes = ofOthers.length > 1 ? ofOthers : found;
+  const prompt = Math.max(...sizes.map(({ tokens }) => tokens));
+  const smaller = sizes.filter(({ tokens }) => tokens < prompt);
   const limit = smaller.find(({ before }) => LIMIT_WORDS.test(before)) ?? smaller[0];
   return { prompt, limit: limit?.tokens };
 }

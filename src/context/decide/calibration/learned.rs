@@ -29,8 +29,9 @@ pub(super) struct Learned {
 }
 
 impl Learned {
-    /// Learns from the refusal of a request of `tokens`. Returns the most tokens of the next one.
-    pub(super) fn refuse(&mut self, refusal: Refusal, sent: Size, tokens: f64) -> f64 {
+    /// Learns from the refusal of a request of `tokens`. Returns the most tokens of the next one; `None` if a larger prompt was
+    /// accepted: the first such refusal without a limit is probably an error of another kind.
+    pub(super) fn refuse(&mut self, refusal: Refusal, sent: Size, tokens: f64) -> Option<f64> {
         let output = refusal.output.unwrap_or(0.0);
         if let Some(limit) = refusal.limit_for(tokens).map(f64::round) {
             let room = NAMED_SHARE * (limit - output);
@@ -38,14 +39,18 @@ impl Learned {
             if (1.0..tokens).contains(&room) {
                 let window = Some(LearnedWindow { tokens: limit, output });
                 *self = Self { window, refused: None, accepted: 0.0 };
-                return room;
+                return Some(room);
             }
         }
-        self.refused = Some(sent);
+        let is_doubtful = NAMED_SHARE * self.accepted > tokens;
         if self.accepted >= tokens {
             self.accepted = 0.0;
         }
-        STEP_SHARE * tokens
+        if is_doubtful {
+            return None;
+        }
+        self.refused = Some(sent);
+        Some(STEP_SHARE * tokens)
     }
 
     /// Learns from an accepted prompt.

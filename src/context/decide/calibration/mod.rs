@@ -180,7 +180,7 @@ impl Calibration {
     fn learn(&mut self, source: &Source, refusal: Refusal, sent: SentSizes, tokens: f64) -> Option<f64> {
         let is_of_now = |window: f64| window.total_cmp(&self.known.stated_window).is_eq();
         let learn = |model: &mut Model| model.learned.refuse(refusal, sent.edited, tokens);
-        sent.stated_window.is_none_or(is_of_now).then(|| self.models.change(source, learn))
+        sent.stated_window.is_none_or(is_of_now).then(|| self.models.change(source, learn)).flatten()
     }
 
     /// Learns from late reports. Returns the indices of their messages.

@@ -266,3 +266,14 @@ fn a_prompt_that_leaves_no_room_for_any_message_is_passed_over() {
     let mut calibration = Calibration::new(true);
     close(refuse(&mut calibration, "a", refusal, 16_000).expect("is refused"), 12_800.0, 0.05);
 }
+
+#[test]
+fn a_refusal_without_a_limit_of_less_than_was_accepted_is_believed_the_second_time() {
+    let mut calibration = after(&[("a", 80_000.0, 80_000)]);
+    let numberless = Refusal { prompt: None, limit: None, ..NAMED };
+    assert_eq!(refuse(&mut calibration, "a", numberless, 60_000), None);
+    assert!(window(&calibration).2.is_infinite());
+    close(refuse(&mut calibration, "a", numberless, 60_000).expect("is refused"), 48_000.0, 1e-9);
+    observe(&mut calibration, &answer("a", 58_000.0, 0.0), both(58_000));
+    assert!(refuse(&mut calibration, "a", numberless, 57_000).is_some(), "hardly less");
+}
