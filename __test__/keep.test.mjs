@@ -45,6 +45,24 @@ test("rules, the newest todo list and memories stay whole where logs go", async 
   assert.ok(!whole(off, 0) && !whole(off, 23));
 });
 
+test("an answer that failed or is short replaces no state, a newer state does", async () => {
+  const read = ["read", { path: "AGENTS.md" }, rows("rule", 60)];
+  const write = ["write", { path: "AGENTS.md", content: rows("new", 60) }, "File written"];
+  for (const [later, isError, isWhole] of [
+    [[...read.slice(0, 2), "Unchanged since it was read"], false, true],
+    [[...read.slice(0, 2), rows("failure", 60)], true, true],
+    [[...write.slice(0, 2), "The user rejected it"], true, true],
+    [write, false, false],
+    [[...read.slice(0, 2), rows("other", 60)], false, false],
+  ]) {
+    const list = session([read, ...logs.slice(0, 30), later, ...logs.slice(30)]);
+    for (const message of list) if (message.toolCallId === "call31") message.isError = isError;
+    const out = await createTransformContext(OPTIONS)(list);
+    const first = out.find(({ toolCallId }) => toolCallId === "call0");
+    assert.equal(first?.content[0].text === read[2], isWhole, later[2]);
+  }
+});
+
 test("a host names more, and explain says what is kept", async () => {
   const named = { keep: { files: ["*.log"], tools: ["bash"] } };
   const steps = [["read", { path: "run.log" }, rows("event", 60)], ...logs];

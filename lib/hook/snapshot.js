@@ -41,6 +41,7 @@ const NO_REFUSAL = { prompt: Number.NaN };
 /** The flags of a message, in one number. */
 const SENT = 1;
 const PROTECTED = 2;
+const ERROR = 4;
 
 /** True for a message that pi never sends. */
 function isUnsent({ role, stopReason, excludeFromContext }) {
@@ -65,7 +66,8 @@ class Batch {
   add(message, marker, protects) {
     const role = ROLES[message.role] ?? OTHER_ROLE;
     const isSent = !isUnsent(message);
-    const flags = (isSent ? SENT : 0) | (protects?.(message) ? PROTECTED : 0);
+    const error = role === ROLES.toolResult && message.isError === true ? ERROR : 0;
+    const flags = (isSent ? SENT : 0) | (protects?.(message) ? PROTECTED : 0) | error;
     this.#rows.push(role, flags, number(message.timestamp));
     const countAt = this.#rows.push(0) - 1;
     if (role === ROLES.assistant) this.#addAssistant(message);

@@ -23,6 +23,7 @@ const USAGE_NUMBERS: usize = 11;
 /// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
+const ERROR: usize = 4;
 
 /// Descriptions of messages in JavaScript.
 #[napi(object, object_to_js = false)]
@@ -124,7 +125,7 @@ impl<'a> Cursor<'a> {
         let (first_number, first_string) = (self.number, self.string);
         let role = Role::at(self.count()?).ok_or_else(malformed)?;
         let flags = self.count()?;
-        let (is_sent, is_protected) = (flags & SENT != 0, flags & PROTECTED != 0);
+        let [is_sent, is_protected, is_error] = [SENT, PROTECTED, ERROR].map(|flag| flags & flag != 0);
         let timestamp_ms = finite(self.number()?);
         let part_count = self.count()?;
         let usage =
@@ -134,7 +135,7 @@ impl<'a> Cursor<'a> {
         let identity = self.hash(first_string, [first_number..usage.start, usage.end..self.number]);
         let reported = self.batch.numbers.get(usage).unwrap_or_default();
         let fingerprint = identity ^ xxh3_128_with_seed(cast_slice(reported), 0);
-        Ok(Raw { role, timestamp_ms, is_sent, is_protected, parts, fingerprint, identity })
+        Ok(Raw { role, timestamp_ms, is_sent, is_protected, is_error, parts, fingerprint, identity })
     }
 
     fn role(&mut self, role: Role) -> Result<RawRole<'a>> {

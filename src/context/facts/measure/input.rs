@@ -17,6 +17,8 @@ pub struct Raw<'a> {
     pub is_sent: bool,
     /// True if the host asked that no layer touches it.
     pub is_protected: bool,
+    /// True for a tool result that reports a failure.
+    pub is_error: bool,
     /// Content blocks, in order.
     pub parts: Vec<Part<'a>>,
     /// Hash of everything read.
@@ -99,8 +101,9 @@ pub enum Part<'a> {
 impl<'a> Raw<'a> {
     /// A sent message without time or hashes.
     pub fn new(role: RawRole<'a>, parts: Vec<Part<'a>>) -> Self {
-        let (is_sent, is_protected) = (true, false);
-        Self { role, timestamp_ms: None, is_sent, is_protected, parts, fingerprint: 0, identity: 0 }
+        let (is_sent, is_protected, is_error) = (true, false, false);
+        let (fingerprint, identity) = (0, 0);
+        Self { role, timestamp_ms: None, is_sent, is_protected, is_error, parts, fingerprint, identity }
     }
 
     /// The text blocks.

@@ -109,6 +109,7 @@ fn outline_by(raw: &Raw<'_>, rules: &Rules) -> Message {
         }),
         RawRole::ToolResult { call_id, tool_name, .. } => Body::ToolResult(ToolResult {
             call_id: text(call_id),
+            is_error: raw.is_error,
             is_excluded: rules.exclude_tools.contains(&text(tool_name)),
             is_recalled: rules.names_handle && *text(tool_name) == *RECALL_TOOL,
             handle: rules.names_handle.then(|| Handle::of(call_id, &raw.joined_text())),

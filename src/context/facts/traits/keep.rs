@@ -24,13 +24,13 @@ impl KeepRules {
     pub(crate) fn state_of(&self, tool: &[u16], arguments: &[u16], target: &Target) -> Option<State> {
         let tool = String::from_utf16_lossy(tool);
         let tool = tool.rsplit("__").next().unwrap_or_default();
-        let state = |key| Some(State { key, name: tool.into() });
+        let state = |key, is_in_result| Some(State { key, name: tool.into(), is_in_result });
         let of_tool = xxh3_64(tool.as_bytes());
         if TABLE.keep.memories.has(tool) {
-            return state(xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool));
+            return state(xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool), true);
         }
         if TABLE.keep.plans.has(tool) || self.tools.iter().any(|name| **name == *tool) {
-            return state(of_tool);
+            return state(of_tool, false);
         }
         target.files.iter().find_map(|file| self.state_of_file(file))
     }
@@ -42,8 +42,11 @@ impl KeepRules {
         // An edit, an addition, a move and a search show too little of the file to be a state.
         let is_shown = change.as_ref().is_none_or(|change| change.is_whole);
         let part = if change.is_some() { 0 } else { *part };
-        (is_named && is_shown && !is_searched)
-            .then(|| State { key: path.hash() ^ part, name: path.name().into() })
+        (is_named && is_shown && !is_searched).then(|| State {
+            key: path.hash() ^ part,
+            name: path.name().into(),
+            is_in_result: change.is_none(),
+        })
     }
 }
 

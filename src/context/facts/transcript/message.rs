@@ -166,6 +166,8 @@ pub enum Signature {
 pub struct ToolResult {
     /// Id of the call it answers.
     pub call_id: Box<str>,
+    /// True if it reports a failure.
+    pub is_error: bool,
     /// True if the host asked that this tool's results are never touched.
     pub is_excluded: bool,
     /// True if it is a page that the model asked to read back.

@@ -42,8 +42,11 @@ impl States {
             let Some(state) = opens.traits.targets.get(row.call).and_then(|of| of.state.as_ref()) else {
                 continue;
             };
+            let Some(result) = row.message.tool_result().filter(|result| !result.is_error) else { continue };
+            // A short answer such as "unchanged" may point at the version before it.
+            let is_short = state.is_in_result && result.shortened.is_none();
             let tokens = scale * (row.message.tokens + opens.tokens) as f64;
-            if !known.insert(state.key) {
+            if known.contains(&(state.key, false)) || !known.insert((state.key, is_short)) {
                 states.older.push(row.group);
             } else if tokens <= room {
                 room -= tokens;
