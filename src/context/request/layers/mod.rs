@@ -11,6 +11,7 @@ pub mod window;
 
 use serde::Deserialize;
 
+use crate::context::request::account::ImageSize;
 use crate::contract::{
     CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
@@ -51,6 +52,9 @@ pub struct Limits {
     /// Most tokens of a request, after a refusal that named no limit.
     #[serde(skip)]
     pub most_tokens: f64,
+    /// Most images of a request, as refusals taught it.
+    #[serde(skip)]
+    pub most_images: ImageSize,
 }
 
 /// Where the newest states that an agent works by stay whole.
@@ -101,6 +105,7 @@ impl Default for Limits {
             max_prompt_tokens: f64::INFINITY,
             output_tokens: 0.0,
             most_tokens: f64::INFINITY,
+            most_images: ImageSize::MAX,
         }
     }
 }
