@@ -62,11 +62,12 @@ const text = (value) => ({ type: "text", text: value });
 const call = (id) => ({ type: "tool_use", id, name: "Read", input: { file_path: id } });
 const queued = (uuid, parent, attachment) => claude("attachment", uuid, parent, null, { attachment });
 const side = claude("assistant", "s1", "a1", { id: "msg_s", content: [text("side")] }, { isSidechain: true });
-const boundary = (compactMetadata) => ({
-  ...{ parentUuid: null, logicalParentUuid: "a1", type: "system", subtype: "compact_boundary", uuid: "b1" },
+const boundary = (compactMetadata, logicalParentUuid = "a1", uuid = "b1") => ({
+  ...{ parentUuid: null, logicalParentUuid, type: "system", subtype: "compact_boundary", uuid },
   compactMetadata,
 });
-const summary = asks("cs", "b1", [text("what was said")], { isCompactSummary: true });
+const sums = (uuid, parent) => asks(uuid, parent, [text("what was said")], { isCompactSummary: true });
+const summary = sums("cs", "b1");
 
 /** Each case: its lines, the outline of its last context, and the numbers of the lines that could not be read. */
 const CASES = {
@@ -213,6 +214,46 @@ test("what is not played is counted, compactions are told, and a preserved messa
   const kept = await of("what Claude Code's compaction preserved follows its summary");
   const [head, preserved] = kept.stretches.at(-1).opening;
   assert.ok(kept.all[preserved].content === "kept" && preserved < head);
+});
+
+test("each call around a compaction has its messages, in every form in which Claude Code writes what it preserved", async () => {
+  const old = [asks("u1", null, "old"), replies("a1", "u1", "m1", text("answer")), asks("k1", "a1", "kept")];
+  const last = replies("k2", "k1", "m2", text("kept answer"));
+  const next = (id, parent) => [asks(`${id}1`, parent, id), replies(`${id}2`, `${id}1`, id, text("done"))];
+  const before = [["user:old"], ["user:old", "assistant:answer", "user:kept"]];
+  const kept = ["user:kept", "assistant:kept answer"];
+  const behind = (...messages) => ["compactionSummary:what was said", ...messages];
+  const segment = { preservedSegment: { headUuid: "k1", tailUuid: "k2" } };
+  const listed = (...allUuids) => ({ preservedMessages: { allUuids } });
+  const compacted = [...old, last, boundary(listed("k1", "k2"), "k2"), summary];
+  const forms = {
+    "a segment": [
+      [...old, last, boundary(segment, "k2"), summary, ...next("n", "k2")],
+      [...before, behind(...kept, "user:n")],
+    ],
+    "a prompt that was sent again": [
+      [...compacted, ...next("m", "k2"), ...next("n", "k2")],
+      [...before, behind(...kept, "user:n")],
+      1,
+    ],
+    "a line that is written behind the summary": [
+      [...old, boundary(listed("k2"), "k2"), summary, { ...last, parentUuid: "cs" }, ...next("n", "k2")],
+      [...before, behind("assistant:kept answer", "user:n")],
+    ],
+    "a second compaction, which hangs on copies of lines before the first": [
+      [
+        ...[...compacted, ...next("n", "k2"), ...old, queued("h1", "k1", { type: "hook" })],
+        ...[boundary(listed("n2", "h1"), "h1", "b2"), sums("cs2", "b2"), ...next("o", "h1")],
+      ],
+      [...before, behind(...kept, "user:n"), behind("assistant:done", "user:o")],
+    ],
+  };
+  for (const [what, [lines, expected, abandoned = 0]] of Object.entries(forms)) {
+    const recording = await read(...lines);
+    const contexts = recording.calls.map((call) => outline({ messages: recording.messagesBefore(call) }));
+    assert.deepEqual(contexts, expected, what);
+    assert.equal(recording.unplayed["on abandoned branches"], abandoned, what);
+  }
 });
 
 test("an answer that used no tokens is no call, unless no answer reports any", async () => {
