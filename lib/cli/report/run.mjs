@@ -11,18 +11,21 @@ import { billOf, estimatesOf } from "./play.mjs";
 import { cacheKindOf, cacheOptionsOf, pricesOf } from "./prices.mjs";
 
 const { LAYERS } = contract;
+/** Windows that most models have, in tokens. */
+const WINDOWS = [contract.hookOptions.contextWindow.default, 1_000_000];
 
 /** The policy that edits nothing. */
 export const unedited = async (messages) => messages;
 
 /**
  * Settings of a run: `{ hook, contextWindow, prices, byCall, estimates, cache }`. `hook` holds the hook's options, `price` the user's
- * price.
+ * price. Without an option the window is one that holds every prompt that was reported.
  */
 export function settingOf(session, hook, price) {
-  const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
   const { prices, byCall } = pricesOf(session, price, hook.cache);
   const estimates = estimatesOf(session, hook);
+  const largest = Math.max(0, ...estimates.map(({ reported = 0 }) => reported));
+  const { contextWindow = WINDOWS.find((window) => window >= largest) ?? largest } = hook;
   return { hook, contextWindow, prices, byCall, estimates, cache: cacheKindOf(session, prices) };
 }
 
