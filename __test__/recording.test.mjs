@@ -151,6 +151,22 @@ const CASES = {
     ],
     ["user:go", "assistant:c1", "toolResult:found"],
   ],
+  "the items of a response are one answer": [
+    [
+      { role: "user", content: "go" },
+      { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
+      { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c1", output: "found" },
+      { type: "web_search_call", id: "w" },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "done" }] },
+      { type: "event" },
+    ],
+    [
+      ...["user:go", "assistant:hm+c1", "toolResult:found"],
+      'assistant:{"type":"web_search_call","id":"w"}+done',
+    ],
+    [7],
+  ],
   "a sub-agent's own file is read": [[side], ["assistant:side"]],
   "meta lines and errors keep their kind, and a document counts as its JSON": [
     [
