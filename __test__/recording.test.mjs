@@ -92,6 +92,10 @@ const CASES = {
     [{ type: "session", version: 2 }, said("a", null, "h", "hookMessage")],
     ["custom:h"],
   ],
+  "an edit of nothing is nothing": [
+    [HEADER, a, edits("b", "a", "", null), said("c", "b", "3")],
+    ["user:1", "user:3"],
+  ],
   "pi's leaf moves": [[HEADER, a, b, leaf("a")], ["user:1"]],
   "pi's leaf moves before the first entry": [[HEADER, a, b, leaf(null)], []],
   "pi's leaf moves on with what is added": [

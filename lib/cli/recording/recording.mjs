@@ -32,7 +32,7 @@ export class Recording {
     let context = [];
     for (const step of steps) {
       const { message, target, replace, compaction } = step;
-      const edited = target && known.find(({ id }) => id === target);
+      const edited = target ? known.find(({ id }) => id === target) : undefined;
       if (message !== undefined) {
         const said = { ...step, number: this.#say(message) };
         known.push(said);
