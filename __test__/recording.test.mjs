@@ -187,6 +187,24 @@ const CASES = {
     ],
     ["compactionSummary:what was said", "user:new"],
   ],
+  "results that Claude Code cleared or replaced are what it sent instead": [
+    [
+      ...[asks("u1", null, "go"), replies("a1", "u1", "msg_1", call("t1")), brings("r1", "a1", "t1", "one")],
+      {
+        type: "content-replacement",
+        replacements: [{ toolUseId: "t1", replacement: "start of one" }, {}, null],
+      },
+      ...[replies("a2", "r1", "msg_2", call("t2")), brings("r2", "a2", "t2", "two")],
+      {
+        ...{ type: "system", subtype: "microcompact_boundary", uuid: "b1", parentUuid: "r2" },
+        microcompactMetadata: { compactedToolIds: ["t2", "t0"] },
+      },
+    ],
+    [
+      ...["user:go", "assistant:t1", "toolResult:start of one", "assistant:t2"],
+      "toolResult:[Old tool result content cleared]",
+    ],
+  ],
   "what Claude Code's compaction preserved follows its summary": [
     [
       ...[asks("u1", null, "old"), asks("k1", "u1", "kept")],

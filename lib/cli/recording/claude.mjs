@@ -12,6 +12,8 @@ import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
 /** The text that pi shows in place of reasoning that the provider sent encrypted. */
 const REDACTED = "[Reasoning redacted]";
+/** The text that Claude Code sends in place of a result that it cleared. */
+const CLEARED = "[Old tool result content cleared]";
 /** Marks what Claude Code itself told the model. */
 const META_TYPE = "claude-code-meta";
 const NO_MESSAGE = "This line carries no message.";
@@ -33,14 +35,18 @@ export const claude = {
     parent: line.parentUuid,
     isSide: line.isSidechain === true || typeof line.parent_tool_use_id === "string",
     timestamp: timeOf(line.timestamp),
+    replacements: [],
   }),
 
   forms: {
     // A compaction begins a new root; the path goes on with what it compacted.
-    system: ({ subtype, compactMetadata, parentUuid, logicalParentUuid }) =>
+    system: ({ subtype, compactMetadata, microcompactMetadata, parentUuid, logicalParentUuid }) =>
       subtype === "compact_boundary"
         ? { boundary: compactMetadata ?? {}, parent: parentUuid ?? logicalParentUuid }
-        : {},
+        : {
+            replacements: listOf(microcompactMetadata?.compactedToolIds).map((toolUseId) => ({ toolUseId })),
+          },
+    "content-replacement": ({ replacements }) => ({ replacements: listOf(replacements) }),
     // A sub-agent's message. The line is a link of the path.
     progress: ({ data }) =>
       data?.type === "agent_progress" && data.message?.type === "assistant"
@@ -109,6 +115,7 @@ function preservedBy({ preservedMessages: list, preservedSegment: ends }, lines)
   return from < 0 ? [] : lines.slice(from, to + 1).flatMap(({ id }) => id ?? []);
 }
 
+const listOf = (value) => (Array.isArray(value) ? value : []);
 const responsesIn = (lines) => new Set(lines.flatMap(({ response }) => response ?? []));
 
 /** The parts of one type in the content of a line. */
@@ -133,11 +140,13 @@ function stepsOf(lines, selected) {
   const steps = new Map();
   for (const line of lines) {
     const { id, response, message, isSummary } = line;
+    for (const each of line.replacements) steps.set(each, replacementOf(each));
     if (message === undefined || !selected.has(line)) continue;
     if (isSummary) {
       steps.set(message, summaryOf(line, steps.size === 0));
     } else if (response === undefined) {
-      for (const each of messagesOf(line, toolNames)) steps.set(each, { ids: [id], message: each });
+      for (const each of messagesOf(line, toolNames))
+        steps.set(each, { ids: [id], id: each.toolCallId, message: each });
     } else {
       const { ids = [], message: before } = steps.get(response) ?? {};
       steps.set(response, { ids: [...ids, id], message: answerOf(line, before) });
@@ -145,6 +154,12 @@ function stepsOf(lines, selected) {
   }
   return withResultsBehindCalls(Array.from(steps.values()));
 }
+
+/** The step of a result that Claude Code replaced or cleared. */
+const replacementOf = (given) => ({
+  target: given?.toolUseId,
+  replace: (result) => ({ ...result, content: [{ type: "text", text: given.replacement ?? CLEARED }] }),
+});
 
 /** The step of a summary: a message where nothing is before it. */
 function summaryOf({ message, timestamp, compaction: { preserved, tokensBefore } }, isFirst) {
@@ -203,8 +218,7 @@ function answerOf({ message, hasFailed, timestamp }, before = { content: [], tim
 /** The parts of a content, encrypted reasoning as pi shows it. */
 function partsOf(content) {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  const list = Array.isArray(content) ? content : [];
-  return list.map((part) =>
+  return listOf(content).map((part) =>
     part?.type === "redacted_thinking"
       ? { type: "thinking", thinking: REDACTED, signature: part.data }
       : part,
