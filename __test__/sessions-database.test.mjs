@@ -286,6 +286,16 @@ describe(`a handle of ${KIND}`, () => {
     assert.deepEqual(contents(managerOf(file).manager, "s"), ["one", "three"]);
   });
 
+  test("goes on after the host has dropped tables", () => {
+    const { manager, database } = managerOf(newFile());
+    for (const table of ["messages", "sessions", "meta"]) {
+      for (const message of numbered(60)) manager.addMessage("s", message);
+      database.exec(`DROP TABLE strata_${table}`);
+      for (const message of numbered(2)) manager.addMessage("t", message);
+      assert.deepEqual(contents(manager, "t").slice(-2), fieldsOf(numbered(2), "content"), table);
+    }
+  });
+
   test("with tables of another shape or version is refused, and left as it is", () => {
     for (const foreign of [
       "CREATE TABLE strata_sessions (id INTEGER, name TEXT)",
