@@ -296,6 +296,17 @@ describe(`a handle of ${KIND}`, () => {
     }
   });
 
+  const isNode = KIND === "node:sqlite";
+  test("goes on after the host has opened it again", { skip: !isNode && "better-sqlite3 cannot" }, () => {
+    const { manager, database } = managerOf(newFile());
+    manager.addMessage("s", user("before"));
+    database.close();
+    assert.throws(() => manager.addMessage("s", user("never")), { code: "ERR_DATABASE_CLOSED" });
+    database.open();
+    manager.addMessage("s", user("after"));
+    assert.deepEqual(contents(manager, "s"), ["before", "after"]);
+  });
+
   test("with tables of another shape or version is refused, and left as it is", () => {
     for (const foreign of [
       "CREATE TABLE strata_sessions (id INTEGER, name TEXT)",
