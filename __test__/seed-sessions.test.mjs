@@ -357,6 +357,26 @@ for (const [place, options] of [
       assert.deepEqual(contents(manager, "c"), ["message 0", "message 1", "message 2"]);
     });
 
+    test("a summary under way is stored, whatever is added without a service meanwhile", async () => {
+      const limits = { maxMessages: 10, maxCompressedMessages: 2 };
+      for (const begin of [
+        (manager, summarize) => manager.addMessage("s", user("the eleventh"), summarize),
+        (manager, summarize) => manager.compressContext("s", summarize),
+      ]) {
+        const slow = slowSummarizer();
+        const { manager, events } = managerOf(limits);
+        addAll(manager, "s", numbered(10));
+        begin(manager, slow.summarize);
+        addAll(manager, "s", numbered(3, 20));
+        while (slow.answer === undefined) await pause(1);
+        addAll(manager, "s", numbered(3, 30));
+        slow.answer("paid for");
+        while (events.length === 0) await pause(1);
+        assert.equal(events[0].by, "ai");
+        assert.equal(contents(manager, "s")[0], `${LABEL} paid for`);
+      }
+    });
+
     const bad = {
       rejects: async () => Promise.reject(new Error("no")),
       throws: () => {

@@ -166,6 +166,9 @@ describe(`a handle of ${KIND}`, () => {
     const compressedBy = async (summarize) => (await manager.compressContext("s", summarize)).by;
     announce(900);
     assert.equal(await compressedBy(async () => "short"), "none");
+    manager.setMaxMessages(25);
+    manager.addMessage("s", user("meanwhile"));
+    assert.deepEqual([manager.getMessages("s").length, await compressedBy(undefined)], [31, "none"]);
     announce(3_600_000);
     let others;
     const slow = async () => {
