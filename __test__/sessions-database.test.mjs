@@ -242,6 +242,24 @@ describe(`a handle of ${KIND}`, () => {
     assert.equal(events.at(-1).sessionId, long, "the host's own id");
   });
 
+  test("keeps nothing of what a listener clears or deletes when it hears of an unreadable row", () => {
+    const ways = {
+      clear: (manager) => manager.clearContext("s"),
+      delete: (manager) => manager.deleteMessages("s", ["message 1"]),
+    };
+    for (const heal of Object.values(ways)) {
+      const { manager: before, database } = managerOf(newFile());
+      for (const message of numbered(10)) before.addMessage("s", { ...message, id: message.content });
+      change(database, "UPDATE strata_messages SET body = '{' WHERE id = 'message 3'");
+      const onEvent = ({ type }) => type === "rowUnreadable" && heal(manager);
+      const manager = new ContextManager({ database, maxMessages: 10, maxCompressedMessages: 2, onEvent });
+      manager.addMessage("s", user("new"));
+      manager.getOrCreateContext("s", "Be brief.");
+      assert.doesNotMatch(JSON.stringify(rowsOf(database, "SELECT * FROM strata_messages")), /message 1"/);
+      assert.doesNotMatch(JSON.stringify(manager.getMessages("s")), /message 1\b/);
+    }
+  });
+
   test("that is closed during a background summary is one event", async () => {
     const slow = slowSummarizer();
     const file = newFile();

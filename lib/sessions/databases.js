@@ -54,7 +54,17 @@ function sqliteStore(option, given, lost) {
     }
   };
   withTables(read)(checkTables);
-  return storeOver(lost, withTables(read), withTables(write));
+  const unreadable = [];
+  /** Reports unreadable rows after the transaction: a listener can clear their session. */
+  const reporting = (run) => (work) => {
+    try {
+      return run(work);
+    } finally {
+      for (const row of unreadable.splice(0)) lost(row);
+    }
+  };
+  const [reads, writes] = [read, write].map((run) => reporting(withTables(run)));
+  return storeOver((row) => unreadable.push(row), reads, writes);
 }
 
 function postgresStore(pool, lost) {
