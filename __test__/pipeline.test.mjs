@@ -334,6 +334,23 @@ test("a chat that the host wrote as a text or a number is one chat in SQLite", a
   }
 });
 
+test("rows of one time stay in the order in which they came, whatever text ids SQLite has", async () => {
+  const id = "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(9))))";
+  const columns = `${id}, chat_id, role text, text text, extra text, created_at INTEGER DEFAULT (unixepoch())`;
+  for (const [kind, isOrdered] of [
+    ["", true],
+    [" WITHOUT ROWID", false],
+  ]) {
+    const db = open(":memory:");
+    db.exec(`CREATE TABLE history(${columns})${kind}`);
+    const own = new SqliteProvider({ db });
+    const texts = Array.from({ length: 20 }, (_, n) => `${n}`);
+    for (const text of texts) await own.append(1, user(text));
+    const history = contents(await own.getHistory(1, 20));
+    assert.deepEqual(isOrdered ? history : history.sort((a, b) => a - b), texts, kind);
+  }
+});
+
 test("a text that SQLite keeps as a number is read as text", async () => {
   const db = open(":memory:");
   db.exec("CREATE TABLE history(id INTEGER PRIMARY KEY, chat_id INTEGER, role STRING, text STRING)");

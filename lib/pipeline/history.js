@@ -44,8 +44,11 @@ const SQLITE = {
   formsOf: (chat) => (typeof chat === "bigint" ? [chat, `${chat}`, `${chat}.0`] : [chat]),
   columnsOf: (name) => {
     const names = name.split(".").reverse();
-    const table = `pragma_table_info(${names.map(() => "?")})`;
-    return [`SELECT lower(name) AS name, type, dflt_value IS NOT NULL AS fills FROM ${table}`, names];
+    const [table, schema = "%"] = names;
+    const info = `pragma_table_info(${names.map(() => "?")})`;
+    const sql = `SELECT lower(name) AS name, type, dflt_value IS NOT NULL AS fills FROM ${info}
+      UNION ALL SELECT 'rowid', '', 0 FROM pragma_table_list(?) WHERE type = 'table' AND NOT wr AND schema LIKE ?`;
+    return [sql, [...names, table, schema]];
   },
   events:
     "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
@@ -178,10 +181,14 @@ class StoredHistory {
 
 const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
-/** Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. Rows without a time are the oldest. */
+/**
+ * Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. Rows without a time are the oldest.
+ * A rowid of SQLite grows with each row.
+ */
 function newestFirst(columns) {
   const isText = !NUMBER.test(columns.get("id")?.type || "int");
-  return isText && columns.has("created_at") ? "created_at DESC NULLS LAST, id DESC" : "id DESC";
+  const last = isText && columns.has("rowid") ? "rowid DESC" : "id DESC";
+  return isText && columns.has("created_at") ? `created_at DESC NULLS LAST, ${last}` : last;
 }
 
 /** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
