@@ -99,16 +99,32 @@ for (const [name, make] of Object.entries(engines)) {
         ["text", "'2026-01-02T03:04:05+08:00'", /^20\d\d-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/],
         ["bigint", "1767323045", /^\d{10}$/],
         ["bigint", "1767323045678", /^\d{13}$/],
+        ["bigint", "1767323045678901", /^\d{16}$/],
+        ["bigint", "1767323045678901234", /^\d{19}$/],
         ["timestamp DEFAULT '2026-01-02'", "'2026-01-01'", /^(Fri Jan 0|20\d\d-\d\d-\d\d)/],
-        ["text", "NULL", /^20\d\d-\d\d-\d\dT/],
+        ["text DEFAULT NULL", "NULL", /^20\d\d-\d\d-\d\dT/],
         ["bigint", "NULL", /^\d{13}$/],
       ];
       for (const [type, newest, form] of forms) {
         const { sql, provider } = await tabled(`chat_id bigint, role text, text text, created_at ${type}`);
         await sql(`INSERT INTO history(chat_id, role, text, created_at) VALUES (1, 'user', 'a', ${newest})`);
         await provider().append(1, user("b"));
-        const [row] = await sql("SELECT created_at FROM history ORDER BY id DESC LIMIT 1");
+        const [row] = await sql("SELECT CAST(created_at AS text) AS created_at FROM history WHERE id = 2");
         assert.match(String(row.created_at), form, `${type} ${newest}`);
+      }
+    });
+
+    test("a time without a zone is always the host's", async () => {
+      const { TZ } = process.env;
+      process.env.TZ = "Asia/Shanghai";
+      const column = name === "PostgresProvider" ? "timestamp" : "text DEFAULT (datetime('now', '+8 hours'))";
+      const { sql, provider } = await tabled(`chat_id bigint, role text, text text, created_at ${column}`);
+      for (const text of ["a", "b"]) await provider().append(1, user(text));
+      const rows = await sql("SELECT CAST(created_at AS text) AS created_at FROM history");
+      process.env.TZ = TZ ?? "";
+      for (const { created_at } of rows) {
+        const ageMs = Date.now() - new Date(`${created_at.replace(" ", "T")}+08:00`);
+        assert.ok(Math.abs(ageMs) < 60_000, `${created_at} is not now`);
       }
     });
 

@@ -13,10 +13,10 @@ const { isPlain, storable, written } = require("../shapes/text.js");
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
 /** Longest name of a chat, UTF-16 units: every database can index it. */
 const MAX_CHAT_ID_CHARS = 256;
-/** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
-const MOST_SECONDS = 1e11;
+/** Largest `created_at` in seconds, in the year 5138, in milliseconds and in microseconds. A larger number is nanoseconds. */
+const LARGEST_TIMES = [1e11, 1e14, 1e17];
 /** A time as SQLite, Python and JavaScript write it: its separator, fraction and zone differ. */
-const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
+const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?((?:Z|\+00:?00)?)$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
@@ -46,8 +46,10 @@ const SQLITE = {
     const names = name.split(".").reverse();
     const [table, schema = "%"] = names;
     const info = `pragma_table_info(${names.map(() => "?")})`;
-    const sql = `SELECT lower(name) AS name, type, dflt_value IS NOT NULL AS fills FROM ${info}
-      UNION ALL SELECT 'rowid', '', 0 FROM pragma_table_list(?) WHERE type = 'table' AND NOT wr AND schema LIKE ?`;
+    // A default that is a constant says nothing about the time of a row.
+    const fills = "dflt_value LIKE '%(%' OR dflt_value LIKE 'current%'";
+    const sql = `SELECT lower(name) AS name, type, ${fills} AS fills, 0 AS is_time FROM ${info}
+      UNION ALL SELECT 'rowid', '', 0, 0 FROM pragma_table_list(?) WHERE type = 'table' AND NOT wr AND schema LIKE ?`;
     return [sql, [...names, table, schema]];
   },
   events:
@@ -57,7 +59,8 @@ const POSTGRES = {
   cast: "::text",
   formsOf: (chat) => [chat],
   columnsOf: (name) => [
-    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
+    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills,
+       atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype, 'date'::regtype) AS is_time FROM pg_attribute
      WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
     [quoted(name)],
   ],
@@ -142,16 +145,17 @@ class StoredHistory {
 
   /**
    * Returns `{ created_at }` in the form of the newest row, or of any row of a table without ids; nothing if the column is missing,
-   * or has a default and no text or number to imitate. Only the host knows the zone of a Postgres timestamp.
+   * or has a default and no number or text with a zone to imitate. Only the host knows the zone of other times.
    */
   async #timeOf(part) {
     const columns = await this.#columnsOf(part);
     const column = columns.get("created_at");
     if (column === undefined) return {};
     const order = columns.has("id") ? "ORDER BY id DESC" : "";
-    const sql = `SELECT created_at AS created_at FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
-    const [{ created_at: newest } = {}] = await this.#database.run(sql, []);
-    if (column.fills && (newest == null || newest instanceof Date)) return {};
+    const sql = `SELECT CAST(created_at AS TEXT) AS newest FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
+    const [{ newest } = {}] = await this.#database.run(sql, []);
+    if (column.fills && (newest == null || column.is_time || UTC_TEXT.exec(newest)?.[3] === "")) return {};
+    if (column.is_time) return { created_at: new Date() };
     return { created_at: timeLike(newest ?? (NUMBER.test(column.type) ? Date.now() : "")) };
   }
 
@@ -191,15 +195,14 @@ function newestFirst(columns) {
   return isText && columns.has("created_at") ? `created_at DESC NULLS LAST, ${last}` : last;
 }
 
-/** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
+/** Returns the current time in the form of another: a number from seconds to nanoseconds, or a text in UTC. The default is ISO 8601. */
 function timeLike(time) {
   const now = new Date();
-  if (time instanceof Date) return now;
   if (time !== "" && Number.isFinite(Number(time))) {
-    const isSeconds = Math.abs(Number(time)) <= MOST_SECONDS;
-    return BigInt(isSeconds ? Math.floor(now.getTime() / 1000) : now.getTime());
+    const thousands = LARGEST_TIMES.filter((largest) => Math.abs(Number(time)) > largest).length;
+    return (BigInt(now.getTime()) * 1000n ** BigInt(thousands)) / 1000n;
   }
-  const [, separator, fraction = "", zone = ""] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
+  const [, separator, fraction = "", zone] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
   const [date, clock] = now.toISOString().slice(0, -1).split("T");
   const digits = clock.slice(8).padEnd(fraction.length, "0").slice(0, fraction.length);
   return `${date}${separator}${clock.slice(0, 8)}${digits}${zone}`;
