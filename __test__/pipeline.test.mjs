@@ -128,6 +128,14 @@ for (const [name, make] of Object.entries(engines)) {
       }
     });
 
+    test("a row whose id no JavaScript number holds is stored once, and its id is NaN", async () => {
+      const { sql, provider } = await make();
+      const id = "id bigint DEFAULT 1795911337661000123";
+      await sql(`CREATE TABLE history(${id}, chat_id bigint, role text, text text)`);
+      assert.equal(await provider().append(7n, user("a")), Number.NaN);
+      assert.deepEqual(await provider().getHistory(7, 9), [user("a")]);
+    });
+
     test("without a column extra, calls and images are left out, with one event", async () => {
       const { provider } = await tabled("chat_id bigint, role text, text text");
       const events = [];

@@ -104,7 +104,7 @@ class StoredHistory {
   }
 
   #warn(type, chatId, rows, told) {
-    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} ${told}.`;
+    const message = `${rows} rows of the chat ${show(chatId)} ${told}.`;
     if (rows > 0) this.#reporter.warn({ type, message, chatId, rows });
   }
 
@@ -113,12 +113,12 @@ class StoredHistory {
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
     if (hasExtra && extra !== undefined) values.extra = extra;
-    const [{ id }] = await this.#insert("history", values, "RETURNING id AS id");
+    const [{ id }] = await this.#insert("history", values, "RETURNING CAST(id AS TEXT) AS id");
     if (extra !== undefined && !hasExtra && this.#reporter.isFirst("extra")) {
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
       this.#reporter.warn({ type: "extra_left_out", message: told });
     }
-    return Number(id);
+    return Number.isSafeInteger(Number(id)) ? Number(id) : Number.NaN;
   }
 
   async recordCompression(fields, chatId) {
@@ -172,14 +172,15 @@ class StoredHistory {
   /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */
   #chat(method, chatId) {
     const isText = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
-    if (!Number.isSafeInteger(chatId) && !(isText && isPlain(chatId))) {
+    const isWhole = typeof chatId === "bigint" || Number.isSafeInteger(chatId);
+    if (!isWhole && !(isText && isPlain(chatId))) {
       throw new TypeError(
         `${this.#owner}.${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
       );
     }
-    const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === String(chatId);
+    const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === chatId;
     // SQLite binds a number as a float.
-    return isNumber ? BigInt(chatId) : chatId;
+    return isWhole || isNumber ? BigInt(chatId) : chatId;
   }
 }
 
