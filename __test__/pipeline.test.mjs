@@ -291,6 +291,13 @@ for (const [name, make] of Object.entries(engines)) {
       }
     });
 
+    test("the events table is made once, however many begin at once", async () => {
+      const { sql, provider } = await make();
+      const counts = { original_count: 2, compressed_count: 1, max_messages: 1, max_chars_per_message: 9 };
+      await Promise.all(Array.from({ length: 10 }, () => provider().recordCompression(counts, 1)));
+      assert.equal((await sql("SELECT chat_id FROM events")).length, 10);
+    });
+
     test("an events table that cannot be written never fails a task", async () => {
       const { sql, provider, id } = await tabled();
       await sql(`CREATE TABLE events(${id}, what text NOT NULL)`);
