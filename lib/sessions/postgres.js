@@ -60,6 +60,8 @@ class PostgresPool {
     this.#retryMs = retryMs;
     // A Client has these methods, too, but counts no connections.
     if (!has(pool, "connect", "query") || pool.totalCount === undefined) throw this.#otherKind();
+    // Without a listener, an idle connection that breaks ends the process.
+    if (pool.listenerCount?.("error") === 0) pool.on("error", ignore);
   }
 
   #otherKind() {
