@@ -550,6 +550,9 @@ for (const [place, options] of [
         { role: "user", content: "", timestamp: "yesterday" },
       ])
         assert.throws(() => manager.addMessage("s", message), TypeError);
+      const guarded = { ...calls("1", "ls"), toolResults: [{ success: true, data: "fine" }] };
+      for (const take of [() => manager.addMessage("s", guarded), () => toOpenAIMessages([guarded])])
+        assert.throws(take, /message\.toolResults .* a message of its own/);
       assert.throws(() => manager.getMessages(7), TypeError);
       assert.throws(() => manager.setMetadata("s", { goal: 7 }), TypeError);
       assert.throws(() => manager.setSystemPrompt("s"), TypeError);

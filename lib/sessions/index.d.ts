@@ -77,7 +77,7 @@ export interface ConversationMessage {
   agentFields?: object;
 }
 
-/** A message to add. Its content can be blocks, or null beside `toolCalls`. */
+/** A message to add. Its content can be blocks, or null beside `toolCalls`. Results inside it (`toolResults`) are a TypeError. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[] | null;
 };

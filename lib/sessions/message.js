@@ -5,7 +5,7 @@
 const { createHash, randomUUID: newId } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { attempt } = require("../helpers.js");
 const { show } = require("../options.js");
-const { isPlain, plainText, written } = require("../shapes/text.js");
+const { checkNoResults, isPlain, plainText, written } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
 /** Longest message id, UTF-16 units: databases index it. */
@@ -18,7 +18,6 @@ const list = { allowed: "an array", accepts: Array.isArray };
 const object = { allowed: "an object", accepts: (value) => typeof value === "object" };
 /** Fields that only some messages have. They are copied as JSON. */
 const COPIED = { blocks: list, toolCalls: list, original: object, agentFields: object };
-
 /** Returns the key of a session in a database: its id, or a hash of an id that a database cannot hold or index. */
 function keyOf(sessionId) {
   if (typeof sessionId !== "string")
@@ -41,6 +40,7 @@ function checkedFields(message) {
   const { tool_calls: openaiCalls, tool_call_id: openaiCallId } = message ?? {};
   const { role, toolCalls = openaiCalls, toolCallId = openaiCallId } = message ?? {};
   const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
+  checkNoResults(message);
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
   const isText = typeof content === "string";
