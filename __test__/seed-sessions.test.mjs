@@ -136,6 +136,13 @@ for (const [place, options] of [
       ];
       addAll(manager, "o", openai);
       assert.deepEqual(toOpenAIMessages(manager.getMessages("o")), openai, "nor is a call of OpenAI's lost");
+      const more = openai.map((message) => ({ ...message, name: "f", reasoning_content: "first" }));
+      addAll(
+        manager,
+        "more",
+        more.map((message, n) => ({ ...message, id: `${n}`, isError: true })),
+      );
+      assert.deepEqual(toOpenAIMessages(manager.getMessages("more")), more);
     });
 
     test("getMessages(sessionId, includeSystem = true) returns an array", () => {
