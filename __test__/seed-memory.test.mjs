@@ -504,6 +504,28 @@ describe("one conversation", () => {
     assert.throws(() => memoryOf({ contextWindow, history: [{ q: 1 }] }), /history/);
   });
 
+  test("opens with the stored pairs, and adds those of a newer transcript", async () => {
+    const saved = [{ q: "My name?", a: "Mei" }];
+    const { memory, events } = memoryOf({ contextWindow: 400, history: saved });
+    const prompt = { role: "system", content: "Be brief." };
+    for (const [list, before] of [
+      [[], []],
+      [[prompt], [prompt]],
+      [[prompt, user("And now?")], [prompt]],
+    ]) {
+      const { messages, rolledOver } = await memory.beforePrompt(list, "And now?");
+      assert.deepEqual([messages.slice(0, -2), rolledOver], [before, true]);
+      assert.ok(textOf(messages.at(-2)).includes(JSON.stringify(saved)));
+      assert.equal(textOf(messages.at(-1)), "And now?");
+      const next = [...messages, says("ok")];
+      assert.deepEqual((await memory.afterReply(next)).messages, next);
+    }
+    assert.deepEqual(events, []);
+    const { messages, history } = await memoryOf({ contextWindow: 400 }).memory.afterReply(rounds(10));
+    const { memory: stale } = memoryOf({ contextWindow: 400, history: saved });
+    assert.deepEqual(stale.getMessagesForSummarization(messages).history, [...saved, ...history]);
+  });
+
   test("takes questions with images", async () => {
     const { memory, events } = memoryOf({ contextWindow: 2000 });
     const question = [

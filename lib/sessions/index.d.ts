@@ -358,7 +358,7 @@ export class RollingMemory {
   applySummarization(summary: string): QA[];
   /**
    * Resolves with the messages to send, the question last, in a new conversation if it is time. Never rejects. While `afterReply`
-   * still works on the same messages, it continues from its result.
+   * still works on the same messages, it continues from its result. A transcript without messages opens with the memory, too.
    */
   beforePrompt<M extends MessageLike>(
     messages: M[],

@@ -46,7 +46,7 @@ class RollingMemory {
   /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
-  /** The messages of the last roll-over, and the new conversation. */
+  /** The messages of the last roll-over, and the new conversation. Empty before it, once the transcript's memory is known. */
   #last;
   /** Abort the calls that run or wait. */
   #pending = new Set();
@@ -127,7 +127,7 @@ class RollingMemory {
     let messages = given;
     let rolled;
     try {
-      messages = this.#sinceLast(given);
+      messages = this.#opened(this.#sinceLast(given), question);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
       const { beside, tokens } = this.#measured(report, counts);
@@ -139,6 +139,14 @@ class RollingMemory {
     }
     const rolledOver = rolled !== undefined || messages !== given;
     return { messages: rolled ?? withQuestion(messages, question), rolledOver, history: this.history };
+  }
+
+  /** Puts the memory before the question that opens a conversation: a restarted host may have saved the memory alone. */
+  #opened(messages, question) {
+    const said = withoutQuestion(messages, question);
+    if (question === undefined || this.#history.length === 0 || !said.every(isSystem)) return messages;
+    this.#last ??= {};
+    return withQuestion([...said, userMessage(memoryText(this.#history))], question);
   }
 
   /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
@@ -239,11 +247,14 @@ class RollingMemory {
   /** Returns the system messages, the newest messages, and the rounds before them. */
   #split(messages, keep) {
     const list = messages.filter(isObject);
-    const system = list.filter((message) => message.role === "system");
-    const others = list.filter((message) => message.role !== "system");
+    const system = list.filter(isSystem);
+    const others = list.filter((message) => !isSystem(message));
     const memory = readMemory(others[0]);
-    // A restarted process finds its memory in the transcript.
-    if (memory !== undefined && this.#history.length === 0) this.#remember(memory);
+    // A restarted process finds its memory in the transcript, which can be newer than a saved one.
+    if (memory !== undefined && this.#last === undefined) {
+      this.#remember(memory);
+      this.#last = {};
+    }
     const conversation = memory === undefined ? others : others.slice(1);
     return { system, conversation, ...splitRounds(conversation, keep) };
   }
@@ -311,6 +322,8 @@ function userMessage(said) {
   const content = typeof said === "string" ? [{ type: "text", text: said }] : said;
   return { role: "user", content, timestamp: Date.now() };
 }
+
+const isSystem = (message) => message?.role === "system";
 
 /** Appends the question unless it is there. */
 function withQuestion(messages, question) {
