@@ -140,6 +140,23 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     assert.equal(next.filter(({ role }) => role === "toolResult").length, 1);
   });
 
+  test("rounds that the host has summarised by applySummarization are not summarised again", async () => {
+    const { memory } = memoryOf({ contextWindow: 1000 });
+    const messages = rounds(30);
+    const { messages: given } = memory.getMessagesForSummarization(messages);
+    const questions = given.filter(({ role }) => role === "user");
+    assert.equal(questions.length, 29);
+    const pairs = [{ q: "all of them", a: "a short fact" }];
+    memory.applySummarization(JSON.stringify(pairs));
+    const newer = [...messages, ...round(30), ...round(31)];
+    const { history, rolledOver } = await memory.beforePrompt(newer, "And now?");
+    assert.equal(rolledOver, true);
+    assert.deepEqual(
+      [history[0], ...fieldsOf(history.slice(1), "q")],
+      [...pairs, "Question 29?", "Question 30?"],
+    );
+  });
+
   test("no tool traffic is kept that fills the window by itself", async () => {
     const { memory } = memoryOf({ contextWindow: 1000 });
     const messages = [...rounds(3), user("Big?"), ...toolTraffic("c", "word ".repeat(2000)), says("Done.")];

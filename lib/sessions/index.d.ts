@@ -354,7 +354,10 @@ export class RollingMemory {
   ): { needed: boolean; phase: "pre" | "post"; ratio: number };
   /** Returns the rounds to summarise, questions and final answers alone, and the remembered pairs. */
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
-  /** Adds the pairs in a summariser's answer to the memory, whatever surrounds them. */
+  /**
+   * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. `beforePrompt` and `afterReply` do not
+   * summarise the rounds of the last `getMessagesForSummarization` again.
+   */
   applySummarization(summary: string): QA[];
   /**
    * Resolves with the messages to send, the question last, in a new conversation if it is time. Never rejects. While `afterReply`

@@ -48,6 +48,8 @@ class RollingMemory {
   #history = [];
   /** The messages of the last roll-over, and the new conversation. Empty before it, once the transcript's memory is known. */
   #last;
+  /** The rounds that a host took to summarise, and the memory at that time: a changed one holds their summary. */
+  #taken;
   /** Abort the calls that run or wait. */
   #pending = new Set();
   /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
@@ -77,6 +79,7 @@ class RollingMemory {
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
+    this.#taken = { rounds, history: this.#history };
     return { messages: rounds.flatMap(conversationOf), history: this.history };
   }
 
@@ -90,6 +93,7 @@ class RollingMemory {
     for (const controller of this.#pending) controller.abort();
     this.#history = [];
     this.#last = undefined;
+    this.#taken = undefined;
     this.#beside = 0;
   }
 
@@ -202,7 +206,7 @@ class RollingMemory {
     const split = await this.#splitToFit(withoutQuestion(messages, question), question);
     const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
-    const pairs = await this.#summarise(rounds, signal);
+    const pairs = await this.#summarise(this.#uncovered(rounds), signal);
     const otherTokens = await countTokensAsync(withQuestion([...system, ...tail], question));
     let [known, merged, fitted] = [];
     do {
@@ -220,6 +224,7 @@ class RollingMemory {
     const made = [...system, ...opened];
     // Before the events, so that their listeners find the new memory.
     this.#history = history;
+    this.#taken = undefined;
     if (isNew) this.#last = { given: withoutQuestion(given, question), made };
     const tell = (type, summary, details) =>
       this.#reporter.emit({ type, summary: JSON.stringify(summary), summarizedCount, ...details });
@@ -232,6 +237,13 @@ class RollingMemory {
     });
     // A copy, because the host owns the returned array.
     return withQuestion(made.slice(), question);
+  }
+
+  /** Drops the rounds that the host has summarised. */
+  #uncovered(rounds) {
+    const { rounds: taken = [], history } = this.#taken ?? {};
+    const isCovered = history !== this.#history && isDeepStrictEqual(rounds.slice(0, taken.length), taken);
+    return isCovered ? rounds.slice(taken.length) : rounds;
   }
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
