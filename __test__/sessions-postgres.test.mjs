@@ -196,6 +196,17 @@ describe("a shared manager", {
     });
   });
 
+  test("goes on after somebody has dropped its tables", async () => {
+    await withManagers(1, {}, async ([manager], [pool]) => {
+      for (const work of [() => manager.getMessages("s"), () => manager.addMessage("s", user("after"))]) {
+        await manager.addMessage("s", user("before"));
+        await pool.query("DROP TABLE strata_messages, strata_sessions, strata_meta");
+        await work();
+      }
+      assert.deepEqual(await contents(manager, "s"), ["after"]);
+    });
+  });
+
   test("opens a session by its own write where reads come from a replica that lags", async () => {
     await withManagers(0, {}, async (_, __, url) => {
       const pool = new pg.Pool({ connectionString: url });
