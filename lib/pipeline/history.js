@@ -25,7 +25,7 @@ const NUMBER = /int|real|num|double|float|dec|serial/i;
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const tableName = {
-  allowed: "the name of a table, with its schema or without: letters, digits and _",
+  allowed: "the name of a table, with its schema or without: ASCII letters, digits and _",
   accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
 };
 const OPTIONS = {
