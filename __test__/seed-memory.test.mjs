@@ -140,6 +140,23 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     assert.equal(next.filter(({ role }) => role === "toolResult").length, 1);
   });
 
+  test("rounds that the host has summarised by applySummarization are not summarised again", async () => {
+    const { memory } = memoryOf({ contextWindow: 1000 });
+    const messages = rounds(30);
+    const { messages: given } = memory.getMessagesForSummarization(messages);
+    const questions = given.filter(({ role }) => role === "user");
+    assert.equal(questions.length, 29);
+    const pairs = [{ q: "all of them", a: "a short fact" }];
+    memory.applySummarization(JSON.stringify(pairs));
+    const newer = [...messages, ...round(30), ...round(31)];
+    const { history, rolledOver } = await memory.beforePrompt(newer, "And now?");
+    assert.equal(rolledOver, true);
+    assert.deepEqual(
+      [history[0], ...fieldsOf(history.slice(1), "q")],
+      [...pairs, "Question 29?", "Question 30?"],
+    );
+  });
+
   test("no tool traffic is kept that fills the window by itself", async () => {
     const { memory } = memoryOf({ contextWindow: 1000 });
     const messages = [...rounds(3), user("Big?"), ...toolTraffic("c", "word ".repeat(2000)), says("Done.")];
@@ -502,6 +519,28 @@ describe("one conversation", () => {
     const { messages: next } = await memory.beforePrompt(messages, "And now?");
     assert.deepEqual(next.slice(0, -1), messages);
     assert.throws(() => memoryOf({ contextWindow, history: [{ q: 1 }] }), /history/);
+  });
+
+  test("opens with the stored pairs, and adds those of a newer transcript", async () => {
+    const saved = [{ q: "My name?", a: "Mei" }];
+    const { memory, events } = memoryOf({ contextWindow: 400, history: saved });
+    const prompt = { role: "system", content: "Be brief." };
+    for (const [list, before] of [
+      [[], []],
+      [[prompt], [prompt]],
+      [[prompt, user("And now?")], [prompt]],
+    ]) {
+      const { messages, rolledOver } = await memory.beforePrompt(list, "And now?");
+      assert.deepEqual([messages.slice(0, -2), rolledOver], [before, true]);
+      assert.ok(textOf(messages.at(-2)).includes(JSON.stringify(saved)));
+      assert.equal(textOf(messages.at(-1)), "And now?");
+      const next = [...messages, says("ok")];
+      assert.deepEqual((await memory.afterReply(next)).messages, next);
+    }
+    assert.deepEqual(events, []);
+    const { messages, history } = await memoryOf({ contextWindow: 400 }).memory.afterReply(rounds(10));
+    const { memory: stale } = memoryOf({ contextWindow: 400, history: saved });
+    assert.deepEqual(stale.getMessagesForSummarization(messages).history, [...saved, ...history]);
   });
 
   test("takes questions with images", async () => {

@@ -77,7 +77,7 @@ export interface ConversationMessage {
   agentFields?: object;
 }
 
-/** A message to add. Its content can be blocks, or null beside `toolCalls`. */
+/** A message to add. Its content can be blocks, or null beside `toolCalls`. Results inside it (`toolResults`) are a TypeError. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[] | null;
 };
@@ -354,11 +354,14 @@ export class RollingMemory {
   ): { needed: boolean; phase: "pre" | "post"; ratio: number };
   /** Returns the rounds to summarise, questions and final answers alone, and the remembered pairs. */
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
-  /** Adds the pairs in a summariser's answer to the memory, whatever surrounds them. */
+  /**
+   * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. `beforePrompt` and `afterReply` do not
+   * summarise the rounds of the last `getMessagesForSummarization` again.
+   */
   applySummarization(summary: string): QA[];
   /**
    * Resolves with the messages to send, the question last, in a new conversation if it is time. Never rejects. While `afterReply`
-   * still works on the same messages, it continues from its result.
+   * still works on the same messages, it continues from its result. A transcript without messages opens with the memory, too.
    */
   beforePrompt<M extends MessageLike>(
     messages: M[],

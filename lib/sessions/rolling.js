@@ -46,8 +46,10 @@ class RollingMemory {
   /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
-  /** The messages of the last roll-over, and the new conversation. */
+  /** The messages of the last roll-over, and the new conversation. Empty before it, once the transcript's memory is known. */
   #last;
+  /** The rounds that a host took to summarise, and the memory at that time: a changed one holds their summary. */
+  #taken;
   /** Abort the calls that run or wait. */
   #pending = new Set();
   /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
@@ -77,6 +79,7 @@ class RollingMemory {
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
+    this.#taken = { rounds, history: this.#history };
     return { messages: rounds.flatMap(conversationOf), history: this.history };
   }
 
@@ -90,6 +93,7 @@ class RollingMemory {
     for (const controller of this.#pending) controller.abort();
     this.#history = [];
     this.#last = undefined;
+    this.#taken = undefined;
     this.#beside = 0;
   }
 
@@ -127,7 +131,7 @@ class RollingMemory {
     let messages = given;
     let rolled;
     try {
-      messages = this.#sinceLast(given);
+      messages = this.#opened(this.#sinceLast(given), question);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
       const { beside, tokens } = this.#measured(report, counts);
@@ -139,6 +143,14 @@ class RollingMemory {
     }
     const rolledOver = rolled !== undefined || messages !== given;
     return { messages: rolled ?? withQuestion(messages, question), rolledOver, history: this.history };
+  }
+
+  /** Puts the memory before the question that opens a conversation: a restarted host may have saved the memory alone. */
+  #opened(messages, question) {
+    const said = withoutQuestion(messages, question);
+    if (question === undefined || this.#history.length === 0 || !said.every(isSystem)) return messages;
+    this.#last ??= {};
+    return withQuestion([...said, userMessage(memoryText(this.#history))], question);
   }
 
   /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
@@ -194,7 +206,7 @@ class RollingMemory {
     const split = await this.#splitToFit(withoutQuestion(messages, question), question);
     const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
-    const pairs = await this.#summarise(rounds, signal);
+    const pairs = await this.#summarise(this.#uncovered(rounds), signal);
     const otherTokens = await countTokensAsync(withQuestion([...system, ...tail], question));
     let [known, merged, fitted] = [];
     do {
@@ -212,6 +224,7 @@ class RollingMemory {
     const made = [...system, ...opened];
     // Before the events, so that their listeners find the new memory.
     this.#history = history;
+    this.#taken = undefined;
     if (isNew) this.#last = { given: withoutQuestion(given, question), made };
     const tell = (type, summary, details) =>
       this.#reporter.emit({ type, summary: JSON.stringify(summary), summarizedCount, ...details });
@@ -224,6 +237,13 @@ class RollingMemory {
     });
     // A copy, because the host owns the returned array.
     return withQuestion(made.slice(), question);
+  }
+
+  /** Drops the rounds that the host has summarised. */
+  #uncovered(rounds) {
+    const { rounds: taken = [], history } = this.#taken ?? {};
+    const isCovered = history !== this.#history && isDeepStrictEqual(rounds.slice(0, taken.length), taken);
+    return isCovered ? rounds.slice(taken.length) : rounds;
   }
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
@@ -239,11 +259,14 @@ class RollingMemory {
   /** Returns the system messages, the newest messages, and the rounds before them. */
   #split(messages, keep) {
     const list = messages.filter(isObject);
-    const system = list.filter((message) => message.role === "system");
-    const others = list.filter((message) => message.role !== "system");
+    const system = list.filter(isSystem);
+    const others = list.filter((message) => !isSystem(message));
     const memory = readMemory(others[0]);
-    // A restarted process finds its memory in the transcript.
-    if (memory !== undefined && this.#history.length === 0) this.#remember(memory);
+    // A restarted process finds its memory in the transcript, which can be newer than a saved one.
+    if (memory !== undefined && this.#last === undefined) {
+      this.#remember(memory);
+      this.#last = {};
+    }
     const conversation = memory === undefined ? others : others.slice(1);
     return { system, conversation, ...splitRounds(conversation, keep) };
   }
@@ -311,6 +334,8 @@ function userMessage(said) {
   const content = typeof said === "string" ? [{ type: "text", text: said }] : said;
   return { role: "user", content, timestamp: Date.now() };
 }
+
+const isSystem = (message) => message?.role === "system";
 
 /** Appends the question unless it is there. */
 function withQuestion(messages, question) {

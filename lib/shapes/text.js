@@ -31,6 +31,14 @@ function callsIn({ content, toolCalls, tool_calls: others }) {
 /** True for a tool's result, pi's or a session's. */
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
 
+/** Throws a TypeError for results inside a message, as the guard takes them. */
+function checkNoResults(message) {
+  if (!message?.toolResults?.length) return;
+  throw new TypeError(
+    'message.toolResults is not taken here; make each result a message of its own, { role: "tool", content, toolCallId }',
+  );
+}
+
 /** Returns the id of the call that a result answers. */
 const answeredId = ({ toolCallId, tool_call_id: id = toolCallId }) => id;
 
@@ -88,6 +96,7 @@ module.exports = {
   UNKNOWN,
   answeredId,
   callsIn,
+  checkNoResults,
   clip,
   groupStarts,
   isPlain,
