@@ -364,6 +364,7 @@ for (const [place, options] of [
       },
       hangs: () => new Promise(() => {}),
       "is empty": async () => " \n ",
+      "only thinks": async () => "<think>Well. ",
       "is no text": async () => 7,
     };
     for (const [name, summarize] of Object.entries(bad)) {

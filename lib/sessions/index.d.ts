@@ -90,7 +90,8 @@ export interface ConversationContext {
 }
 
 /**
- * The host's own summariser. If it throws, hangs or returns no text, rules write the summary.
+ * The host's own summariser. If it throws, hangs or returns no text, rules write the summary. Thinking that opens the text, in
+ * `<think>` tags, is dropped.
  * @param messages the messages to summarise
  * @param request a prompt with all of them, and sampling settings. `signal` aborts when time is up
  * @example async (_, { prompt, temperature, maxTokens, signal }) =>

@@ -13,7 +13,7 @@ const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
-const { plainText } = require("../shapes/text.js");
+const { plainText, withoutThinking } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
@@ -81,7 +81,7 @@ class RollingMemory {
   }
 
   applySummarization(summary) {
-    this.#remember(readPairs(String(summary)).pairs);
+    this.#remember(readPairs(withoutThinking(String(summary))).pairs);
     return this.history;
   }
 
