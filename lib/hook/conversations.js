@@ -141,7 +141,7 @@ const NOTHING = { count: 0 };
 /** The beginning that `list` shares with a conversation: `own` same objects, and copies if it has `least` messages. */
 function sharedWith(conversation, list, own, least) {
   const { target } = conversation;
-  return { conversation, target, ...sharedBeginning(target, list, own, least) };
+  return { conversation, target, own, ...sharedBeginning(target, list, own, least) };
 }
 
 /** Prefers the conversation that shares more, and of two equal ones the one that loses no answer. */
