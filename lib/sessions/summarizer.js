@@ -115,6 +115,8 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     if (answer.trim() === "") return failed("the summariser returned an empty text");
     const text = withoutThinking(answer);
     if (text.trim() === "") return failed("the summariser returned only thinking");
+    if (text.length > Math.max(MAX_TOKENS * CHARS_PER_TOKEN, unitsOf(messages)))
+      return failed("the summariser returned more than it was given");
     // A model's text can end in half a surrogate pair.
     return { text: storable(text) };
   } catch (cause) {
@@ -124,6 +126,15 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     clearTimeout(timer);
     signal?.removeEventListener?.("abort", stop);
   }
+}
+
+/** UTF-16 units of the texts and calls of messages. */
+function unitsOf(messages) {
+  const said = messages.flatMap((message) => [
+    message.content,
+    ...callsIn(message).map((call) => readCall(call).arguments),
+  ]);
+  return said.reduce((units, { length }) => units + length, 0);
 }
 
 /** Calls a function, or a service with `callAI(prompt, provider, useTools)`. */
