@@ -13,7 +13,7 @@ const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
-const { plainText } = require("../shapes/text.js");
+const { plainText, withoutThinking } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
@@ -73,7 +73,7 @@ class RollingMemory {
     checkMessages("needsContextSummarization", messages);
     const { report, parts } = partedByReport(withQuestion(messages, pendingUserMessage));
     const counts = parts.map((part) => countTokens(part));
-    return this.#verdict(this.#measured(report, counts).tokens, pendingUserMessage);
+    return this.#verdict(this.#measured(report, counts), pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -84,7 +84,7 @@ class RollingMemory {
   }
 
   applySummarization(summary) {
-    this.#remember(readPairs(String(summary)).pairs);
+    this.#remember(readPairs(withoutThinking(String(summary))).pairs);
     return this.history;
   }
 
@@ -134,9 +134,9 @@ class RollingMemory {
       messages = this.#opened(this.#sinceLast(given), question);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
-      const { beside, tokens } = this.#measured(report, counts);
-      if (!signal.aborted) this.#beside = beside;
-      const isTime = this.#verdict(tokens, question).needed && !signal.aborted;
+      const measured = this.#measured(report, counts);
+      if (!signal.aborted) this.#beside = measured.beside;
+      const isTime = this.#verdict(measured, question).needed && !signal.aborted;
       if (isTime) rolled = await this.#roll(messages, given, question, signal);
     } catch (error) {
       this.#reporter.failedAt("failed", error);
@@ -162,13 +162,14 @@ class RollingMemory {
   }
 
   /**
-   * Returns the tokens of a request, and those its report counts beside the messages, for the next conversation. `counts`
-   * are the tokens of the messages before the reported answer and from it on.
+   * Returns the tokens of a request, those of them beside the messages (`overhead`), and those its report counts beside them,
+   * for the next conversation. `counts` are the tokens of the messages before the reported answer and from it on.
    */
   #measured(report, [counted, since]) {
-    if (report === undefined) return { beside: this.#beside, tokens: counted + since + this.#overhead() };
-    const beside = Math.max(0, (countsOf(report)?.prompt ?? report.totalTokens) - counted);
-    return { beside, tokens: counted + since + this.#overhead(beside) };
+    const prompt = report && (countsOf(report)?.prompt ?? report.totalTokens);
+    const beside = report === undefined ? this.#beside : Math.max(0, prompt - counted);
+    const overhead = this.#overhead(beside);
+    return { beside, overhead, tokens: counted + since + overhead };
   }
 
   /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
@@ -184,11 +185,15 @@ class RollingMemory {
     return value;
   }
 
-  #verdict(tokens, pendingUserMessage) {
+  #verdict({ tokens, overhead }, pendingUserMessage) {
     const { preCheckRatio, postCheckRatio } = this.#options;
     const phase = pendingUserMessage === undefined ? "post" : "pre";
-    const share = tokens / this.#window();
-    return { needed: share > (phase === "pre" ? preCheckRatio : postCheckRatio), phase, ratio: share };
+    const most = phase === "pre" ? preCheckRatio : postCheckRatio;
+    const window = this.#window();
+    const ratio = tokens / window;
+    // No roll-over frees anything of the overhead. If that alone is too much, the messages may fill the rest.
+    const filled = overhead > window * most ? (tokens - overhead) / this.#room(overhead) : ratio;
+    return { needed: filled > most, phase, ratio };
   }
 
   #window() {
@@ -196,9 +201,9 @@ class RollingMemory {
   }
 
   /** Returns the tokens of the window without the overhead. */
-  #room() {
+  #room(overhead = this.#overhead()) {
     const window = this.#window();
-    return Math.max(window * MIN_ROOM_RATIO, window - this.#overhead());
+    return Math.max(window * MIN_ROOM_RATIO, window - overhead);
   }
 
   /** Returns the new conversation; undefined if there is nothing to summarise. An aborted call changes nothing. */
