@@ -23,8 +23,9 @@ function count(input, options, offThread) {
   const isText = typeof input === "string";
   if (isText && !offThread) return native().countText(input, encoding);
   const message = isText ? { role: "user", content: input } : input;
-  const list = Array.isArray(message) ? message : [message];
-  if (!Array.from(list).every(isMessage)) {
+  const isList = Array.isArray(message);
+  const list = isList ? message : [message];
+  if (isList ? !Array.from(list).every(isObject) : !isMessage(message)) {
     throw new TypeError("countTokens: input must be a string, a message or an array of messages");
   }
   const sizes = sizesOf(new Shapes().read(list), offThread, encoding);
@@ -86,4 +87,4 @@ function checkLimit(limit) {
   throw new TypeError(`isWithinTokenLimit: limit is ${String(limit)}; it must be a number from 0 on`);
 }
 
-module.exports = { countEach, countTokens, countTokensAsync, isMessage, isWithinTokenLimit };
+module.exports = { countEach, countTokens, countTokensAsync, isWithinTokenLimit };
