@@ -84,16 +84,17 @@ fn enum_of(name: &str, list: &Value) -> String {
     )
 }
 
-/// The images that providers take: protocol, window above which the row holds, number, and megabytes of the request.
+/// The images that providers take: protocol, window above which the row holds, number, and megabytes of the request and of one image.
 fn image_limits(rows: &Value) -> String {
     let rows = rows.as_array().expect("a row a protocol");
     let row = |row: &Value| {
         let window = row["aboveWindow"].as_f64().unwrap_or(0.0);
-        format!("({}, {window:?}, {}, {}),", row["api"], row["images"], row["megabytes"])
+        let largest = row.get("megabytesOfOne").unwrap_or(&row["megabytes"]);
+        format!("({}, {window:?}, {}, {}, {largest}),", row["api"], row["images"], row["megabytes"])
     };
     let (count, rows) = (rows.len(), rows.iter().map(row).collect::<String>());
     format!(
-        "/// Protocol, least window, images and megabytes of a request.\npub const IMAGE_LIMITS: [(&str, f64, usize, usize); {count}] = [{rows}];\n"
+        "/// Protocol, least window, images and megabytes of a request, megabytes of one image.\npub const IMAGE_LIMITS: [(&str, f64, usize, usize, usize); {count}] = [{rows}];\n"
     )
 }
 

@@ -91,8 +91,13 @@ test("each call is priced as its own model was billed, and reads the cache of th
     return { ...message, model, usage: { ...usage, cost } };
   });
   const file = fileOf("two-models.jsonl", asPiFile(messages));
-  const { prices, before } = documentOf(["replay", file]).summary.cost;
+  const { prices, before, reported } = documentOf(["replay", file]).summary.cost;
   assert.ok(Math.abs(before / sum - 1) < 0.02, `${before} and ${sum}`);
+  assert.ok(Math.abs(reported / sum - 1) < 1e-9, `${reported} and ${sum}`);
+  assert.match(
+    run(["replay", file]).stdout,
+    new RegExp(`^ {2}as it was reported +\\$${sum.toFixed(2)}; `, "m"),
+  );
   const range = prices.range.input.map((price) => Math.round(price));
   assert.deepEqual(range, [1, 5]);
   assert.match(run(["replay", file]).stdout, /^prices +\$1 to \$5 per million tokens of input/m);

@@ -225,6 +225,19 @@ test("what no provider would have taken is not compared with", () => {
   assert.match(told, /impossible without the hook: \d+ calls over the window/);
 });
 
+test("what a provider took was not over the window", () => {
+  for (const [input, window] of [
+    [200_000, 200_000],
+    [200_001, 1_000_000],
+    [1_200_000, 1_200_000],
+  ]) {
+    const file = asPiFile([made.user(), made.answer("a", { usage: { input, output: 1 } })]);
+    const told = run(["replay", "-"], file).stdout.replace(/\s+/g, " ");
+    assert.ok(told.includes(`window ${window.toLocaleString("en-US")} tokens`), told);
+    assert.match(told, /calls over the window 0 → 0/);
+  }
+});
+
 test("the last column of a table wraps below itself", (t) => {
   const { columns } = process.stdout;
   process.stdout.columns = 30;

@@ -38,15 +38,16 @@ test("index.d.ts declares every option of the table, and no other", () => {
 test("the numbers of a report cross in the order in which read.rs reads them", () => {
   const cost = { input: 5, cacheRead: 6, cacheWrite: 7 };
   const usage = { input: 1, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, cost };
+  const none = Number.NaN;
   for (const [errorMessage, ...refused] of [
     [
       "400 input length and `max_tokens` exceed context limit: 8000 + 1000 > 8192",
-      8000,
-      8192,
-      1000,
-      Number.NaN,
+      ...[8000, 8192, 1000, none, none, none],
     ],
-    ["400 max_tokens must be at least 1, got -300", 0, Number.NaN, Number.NaN, 300],
+    ["400 max_tokens must be at least 1, got -300", 0, none, none, 300, none, none],
+    ["400 At most 5 image(s) may be provided in one request.", 0, none, none, none, 5, none],
+    ["413 Payload Too Large", 0, none, none, none, none, 1],
+    ["400 image dimensions exceed 8000 pixels", 0, none, none, none, none, 2],
   ]) {
     const rows = new Batch();
     rows.add({ role: "assistant", content: [], usage, stopReason: "error", errorMessage });

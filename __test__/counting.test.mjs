@@ -7,6 +7,7 @@ import {
   countTokens,
   countTokensAsync,
   createTransformContext,
+  estimateTokens,
   getContextWindow,
   isWithinTokenLimit,
 } from "../index.js";
@@ -60,6 +61,18 @@ test("a window is a number above 0, or the default", () => {
       /^TypeError: getContextWindow: contextWindow is/,
     );
   for (const model of ["gpt-4o", 7, []]) assert.throws(() => getContextWindow(model), /model is/);
+});
+
+test("what is no message is refused, instead of counted as nothing", async () => {
+  const request = { model: "gpt-4o", messages: [user(TEXT)] };
+  const texts = [Buffer.from(TEXT), Promise.resolve(TEXT), Object(TEXT), new Set([TEXT])];
+  for (const odd of [...texts, request, {}])
+    for (const input of [odd, [odd], [user("a"), odd]]) {
+      for (const count of [countTokens, estimateTokens, (input) => isWithinTokenLimit(input, 9)])
+        assert.throws(() => count(input), { name: "TypeError", message: /^(countTokens|estimate).*message/ });
+      await assert.rejects(countTokensAsync(input), TypeError);
+    }
+  assert.throws(() => isWithinTokenLimit(new Array(1), 9), /^TypeError: countTokens: input must be/);
 });
 
 test("isWithinTokenLimit returns the count up to the limit, and false above it", () => {

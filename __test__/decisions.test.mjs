@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createTransformContext, explain } from "../index.js";
 import { agentSession, REPORT, textOf } from "./support/agent-session.mjs";
+import * as made from "./support/messages.mjs";
 
 /** A pause after which a cache of five minutes is cold, in ms. */
 const PAUSE = 600_000;
@@ -53,6 +54,23 @@ test("explain names the form in which a call named its file", async () => {
   const { edits } = await explain(session(reads), { economy: 20 });
   const forms = new Set(edits.flatMap(({ form }) => form ?? []));
   assert.deepEqual(forms, new Set(["Codex shell: cat", "Claude Code Read"]));
+});
+
+test("what the edits save adds up, with the tokens that the provider counts around each message", async () => {
+  const messages = logs(60, 4).flatMap(([name, args, text], i) => [
+    made.answer([made.call(`c${i}`, { name, arguments: args })]),
+    made.result(`c${i}`, text),
+  ]);
+  for (const [i, message] of messages.entries())
+    if (message.usage === undefined && i % 2 === 0 && i > 0)
+      message.usage = { input: 500 + 40 * i + countTokens(messages.slice(0, i)), output: 1 };
+  const { edits, tokensBefore, tokensAfter } = await explain(messages, { contextWindow: 8000 });
+  const saved = edits.reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
+  assert.ok(edits.filter(({ action }) => action === "drop").length > 20);
+  assert.ok(
+    Math.abs(saved / (tokensBefore - tokensAfter) - 1) < 0.01,
+    `${saved} of ${tokensBefore - tokensAfter}`,
+  );
 });
 
 test("an app's notes in the open turn stay: pi sends them as the user's words", async () => {

@@ -333,7 +333,7 @@ test("a shape that the guard does not know is a TypeError", () => {
     { type: "custom", customType: "x", data: { a: 1 } },
     { success: true, data: { a: 1 } },
   ])
-    assert.equal(typeof countTokens([message]), "number");
+    assert.equal(guardContext([message], options).messages[0], message);
   for (const messages of ["text", [null], [7]])
     assert.throws(() => guardContext(messages, options), TypeError);
   assert.throws(() => guardContext([]), /contextWindow is missing/);

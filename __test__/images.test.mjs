@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext, explain } from "../index.js";
 import { answer, image, result, text, user } from "./support/messages.mjs";
+import { wordsOf } from "./support/refusals.mjs";
 
 const MARKER = text("[... 已省略 1 张图片 ...]");
 const named = (name, chars = 100) => ({ ...image, data: name.padEnd(chars, "A") });
@@ -140,3 +141,37 @@ test("what sticky left out stays out, call by call", async () => {
   }
   assert.ok(moves > 1 && moves < 25, `${moves} moves`);
 });
+
+/** What a server says to images of these sizes, in characters; nothing if it takes them. */
+const REFUSING = {
+  "their number": ({ length }) => length > 5 && wordsOf("too many images")[0](0, 5),
+  "the size of one": (sizes) => Math.max(0, ...sizes) > 60_000 && wordsOf("an image is")[0](),
+  "the size of the request": (sizes) =>
+    sizes.reduce((sum, size) => sum + size, 0) > 200_000 && wordsOf("the body is")[0](),
+};
+
+for (const [what, refusal] of Object.entries(REFUSING)) {
+  for (const schedule of ["sticky", "everyCall"]) {
+    test(`${schedule}: refused for ${what}, images go and texts stay`, async () => {
+      const hook = createTransformContext({ schedule, calibrate: false, keepRecentToolResults: 100 });
+      const messages = [user()];
+      let refusals = 0;
+      for (let i = 0; i < 40; i += 1) {
+        const sent = await hook(messages);
+        const texts = JSON.stringify(sent).match(/page \d/g) ?? [];
+        assert.equal(texts.length, messages.filter(({ role }) => role === "toolResult").length);
+        const blocks = sent.flatMap(({ content }) => content);
+        const images = blocks.filter(({ type }) => type === "image");
+        const errorMessage = refusal(images.map(({ data }) => data.length));
+        if (errorMessage) {
+          refusals += 1;
+          messages.push(answer([], { stopReason: "error", errorMessage }), user(`again ${i}`));
+        } else {
+          const shots = [named(`${i}.`, 30_000), ...(i === 20 ? [named("large", 90_000)] : [])];
+          messages.push(answer(`:c${i}`), result(`c${i}`, [text(`page ${i}`), ...shots]));
+        }
+      }
+      assert.ok(refusals > 0 && refusals < 4, `${refusals} refusals`);
+    });
+  }
+}

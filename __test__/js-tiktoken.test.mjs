@@ -135,8 +135,8 @@ test("models: js-tiktoken's, today's, dated, fine-tuned and with a vendor's name
   assert.ok(known.size > 90, `${known.size} models`);
   const today = {
     o200k_base:
-      "gpt-5.1-codex gpt-6 gpt-6.1 gpt-6-mini-2026-11-01 openai/gpt-10.2-codex gpt-realtime gpt-realtime-mini gpt-audio o4 o5-mini gpt-5-mini openai/gpt-4o ft:gpt-4o-mini-2024-07-18:us::id o3-pro codex-mini-latest",
-    o200k_harmony: "gpt-oss-20b openai/gpt-oss-120b groq/openai/gpt-oss-20b:free",
+      "gpt-5.1-codex gpt-6 gpt-6.1 gpt-6-mini-2026-11-01 openai/gpt-10.2-codex gpt-realtime gpt-realtime-mini gpt-audio o4 o5-mini gpt-5-mini openai/gpt-4o openai:gpt-4o openai:ft:gpt-4o:us::id ft:gpt-4o-mini-2024-07-18:us::id o3-pro codex-mini-latest",
+    o200k_harmony: "gpt-oss-20b openai/gpt-oss-120b groq/openai/gpt-oss-20b:free openai.gpt-oss-120b-1:0",
     cl100k_base: "azure/gpt-35-turbo gpt-3.5-turbo-1106 text-embedding-3-large davinci-002 GPT-4",
   };
   for (const [encoding, models] of Object.entries(today))

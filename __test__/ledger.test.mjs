@@ -10,7 +10,7 @@ import { loadSession } from "../lib/cli/session.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import { Loop, play } from "./support/live/loop.mjs";
 import { Provider } from "./support/live/provider.mjs";
-import { talk } from "./support/live/talk.mjs";
+import { sharedHook, talk } from "./support/live/talk.mjs";
 import { Scribe } from "./support/live/texts.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
 import { dice } from "./support/transcripts.mjs";
@@ -127,6 +127,56 @@ test("a miss is reported once, when the usage that shows it arrives", async () =
   assert.ok(events.length >= 3);
   assert.deepEqual(brief(events), brief(misses));
   for (const [at, { dollars }] of events.entries()) assert.ok(isClose(dollars, misses[at].dollars, 1e-3));
+});
+
+const missesOf = (records) =>
+  records.flatMap(({ events }) => events).filter(({ type }) => type === "cacheMiss");
+
+for (const [what, change] of [
+  ["changes its first message", ([, ...rest], by) => [by.user(50), ...rest]],
+  ["puts a message before all", (list, by) => [by.user(50), ...list]],
+  ["cuts its list at the front", (list) => list.slice(4)],
+  [
+    "compacts to a summary and the newest messages",
+    (list, by) => [by.summary(500, 30_000), ...list.slice(-9)],
+  ],
+  ["compacts to a summary", (_, by) => [by.summary(500, 30_000), by.user(2000)]],
+]) {
+  for (const view of [(list) => list, structuredClone]) {
+    test(`a host that ${what} is told what it costs, by ${view === structuredClone ? "copies" : "its objects"}`, async () => {
+      const { calls, rewrite } = talk({ basePrompt: 4000 }, {}, { view });
+      const records = await calls(8, 900);
+      for (let turn = 0; turn < 4; turn += 1) {
+        rewrite(change);
+        records.push(...(await calls(3, 900)));
+      }
+      const unread = ({ prompt, readTokens }, at) => Math.min(prompt, records[at].prompt) - readTokens;
+      const missed = records
+        .slice(1)
+        .map(unread)
+        .filter((tokens) => tokens >= 1024);
+      assert.equal(missed.length, 4);
+      assert.deepEqual(
+        fieldsOf(missesOf(records), "cause", "tokens"),
+        missed.map((tokens) => ["host", tokens]),
+      );
+    });
+  }
+}
+
+test("of two lists that go on beside each other, none is told of the other's cost", async () => {
+  const makeHook = sharedHook(createTransformContext);
+  const scribe = new Scribe();
+  const main = talk({ basePrompt: 4000 }, {}, { scribe, makeHook });
+  await main.calls(8, 900);
+  const opening = (by) => [by.user(50), ...main.loop.messages.slice(1)];
+  const other = talk({ basePrompt: 4000 }, {}, { scribe, makeHook, opening });
+  const records = [];
+  for (let turn = 0; turn < 4; turn += 1) records.push(await other.call(900), await main.call(900));
+  assert.deepEqual(missesOf(records), []);
+  scribe.now += HOUR;
+  records.push(...(await main.calls(3, 900)));
+  assert.deepEqual(fieldsOf(missesOf(records), "cause"), ["expired"]);
 });
 
 test("asking again for the same transcript reports no miss twice", async () => {

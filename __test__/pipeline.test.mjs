@@ -99,17 +99,41 @@ for (const [name, make] of Object.entries(engines)) {
         ["text", "'2026-01-02T03:04:05+08:00'", /^20\d\d-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/],
         ["bigint", "1767323045", /^\d{10}$/],
         ["bigint", "1767323045678", /^\d{13}$/],
+        ["bigint", "1767323045678901", /^\d{16}$/],
+        ["bigint", "1767323045678901234", /^\d{19}$/],
         ["timestamp DEFAULT '2026-01-02'", "'2026-01-01'", /^(Fri Jan 0|20\d\d-\d\d-\d\d)/],
-        ["text", "NULL", /^20\d\d-\d\d-\d\dT/],
+        ["text DEFAULT NULL", "NULL", /^20\d\d-\d\d-\d\dT/],
         ["bigint", "NULL", /^\d{13}$/],
       ];
       for (const [type, newest, form] of forms) {
         const { sql, provider } = await tabled(`chat_id bigint, role text, text text, created_at ${type}`);
         await sql(`INSERT INTO history(chat_id, role, text, created_at) VALUES (1, 'user', 'a', ${newest})`);
         await provider().append(1, user("b"));
-        const [row] = await sql("SELECT created_at FROM history ORDER BY id DESC LIMIT 1");
+        const [row] = await sql("SELECT CAST(created_at AS text) AS created_at FROM history WHERE id = 2");
         assert.match(String(row.created_at), form, `${type} ${newest}`);
       }
+    });
+
+    test("a time without a zone is always the host's", async () => {
+      const { TZ } = process.env;
+      process.env.TZ = "Asia/Shanghai";
+      const column = name === "PostgresProvider" ? "timestamp" : "text DEFAULT (datetime('now', '+8 hours'))";
+      const { sql, provider } = await tabled(`chat_id bigint, role text, text text, created_at ${column}`);
+      for (const text of ["a", "b"]) await provider().append(1, user(text));
+      const rows = await sql("SELECT CAST(created_at AS text) AS created_at FROM history");
+      process.env.TZ = TZ ?? "";
+      for (const { created_at } of rows) {
+        const ageMs = Date.now() - new Date(`${created_at.replace(" ", "T")}+08:00`);
+        assert.ok(Math.abs(ageMs) < 60_000, `${created_at} is not now`);
+      }
+    });
+
+    test("a row whose id no JavaScript number holds is stored once, and its id is NaN", async () => {
+      const { sql, provider } = await make();
+      const id = "id bigint DEFAULT 1795911337661000123";
+      await sql(`CREATE TABLE history(${id}, chat_id bigint, role text, text text)`);
+      assert.equal(await provider().append(7n, user("a")), Number.NaN);
+      assert.deepEqual(await provider().getHistory(7, 9), [user("a")]);
     });
 
     test("without a column extra, calls and images are left out, with one event", async () => {
@@ -267,6 +291,13 @@ for (const [name, make] of Object.entries(engines)) {
       }
     });
 
+    test("the events table is made once, however many begin at once", async () => {
+      const { sql, provider } = await make();
+      const counts = { original_count: 2, compressed_count: 1, max_messages: 1, max_chars_per_message: 9 };
+      await Promise.all(Array.from({ length: 10 }, () => provider().recordCompression(counts, 1)));
+      assert.equal((await sql("SELECT chat_id FROM events")).length, 10);
+    });
+
     test("an events table that cannot be written never fails a task", async () => {
       const { sql, provider, id } = await tabled();
       await sql(`CREATE TABLE events(${id}, what text NOT NULL)`);
@@ -331,6 +362,23 @@ test("a chat that the host wrote as a text or a number is one chat in SQLite", a
       for (const chat of [42, "42"])
         assert.deepEqual(await own.getHistory(chat, 9), [user("a")], `${column}, ${typeof id}`);
     }
+  }
+});
+
+test("rows of one time stay in the order in which they came, whatever text ids SQLite has", async () => {
+  const id = "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(9))))";
+  const columns = `${id}, chat_id, role text, text text, extra text, created_at INTEGER DEFAULT (unixepoch())`;
+  for (const [kind, isOrdered] of [
+    ["", true],
+    [" WITHOUT ROWID", false],
+  ]) {
+    const db = open(":memory:");
+    db.exec(`CREATE TABLE history(${columns})${kind}`);
+    const own = new SqliteProvider({ db });
+    const texts = Array.from({ length: 20 }, (_, n) => `${n}`);
+    for (const text of texts) await own.append(1, user(text));
+    const history = contents(await own.getHistory(1, 20));
+    assert.deepEqual(isOrdered ? history : history.sort((a, b) => a - b), texts, kind);
   }
 });
 

@@ -62,11 +62,12 @@ const text = (value) => ({ type: "text", text: value });
 const call = (id) => ({ type: "tool_use", id, name: "Read", input: { file_path: id } });
 const queued = (uuid, parent, attachment) => claude("attachment", uuid, parent, null, { attachment });
 const side = claude("assistant", "s1", "a1", { id: "msg_s", content: [text("side")] }, { isSidechain: true });
-const boundary = (compactMetadata) => ({
-  ...{ parentUuid: null, logicalParentUuid: "a1", type: "system", subtype: "compact_boundary", uuid: "b1" },
+const boundary = (compactMetadata, logicalParentUuid = "a1", uuid = "b1") => ({
+  ...{ parentUuid: null, logicalParentUuid, type: "system", subtype: "compact_boundary", uuid },
   compactMetadata,
 });
-const summary = asks("cs", "b1", [text("what was said")], { isCompactSummary: true });
+const sums = (uuid, parent) => asks(uuid, parent, [text("what was said")], { isCompactSummary: true });
+const summary = sums("cs", "b1");
 
 /** Each case: its lines, the outline of its last context, and the numbers of the lines that could not be read. */
 const CASES = {
@@ -90,6 +91,10 @@ const CASES = {
   "pi's old role is renamed": [
     [{ type: "session", version: 2 }, said("a", null, "h", "hookMessage")],
     ["custom:h"],
+  ],
+  "an edit of nothing is nothing": [
+    [HEADER, a, edits("b", "a", "", null), said("c", "b", "3")],
+    ["user:1", "user:3"],
   ],
   "pi's leaf moves": [[HEADER, a, b, leaf("a")], ["user:1"]],
   "pi's leaf moves before the first entry": [[HEADER, a, b, leaf(null)], []],
@@ -150,6 +155,22 @@ const CASES = {
     ],
     ["user:go", "assistant:c1", "toolResult:found"],
   ],
+  "the items of a response are one answer": [
+    [
+      { role: "user", content: "go" },
+      { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
+      { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c1", output: "found" },
+      { type: "web_search_call", id: "w" },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "done" }] },
+      { type: "event" },
+    ],
+    [
+      ...["user:go", "assistant:hm+c1", "toolResult:found"],
+      'assistant:{"type":"web_search_call","id":"w"}+done',
+    ],
+    [7],
+  ],
   "a sub-agent's own file is read": [[side], ["assistant:side"]],
   "meta lines and errors keep their kind, and a document counts as its JSON": [
     [
@@ -165,6 +186,24 @@ const CASES = {
       ...[boundary({ preTokens: 155_000 }), summary, asks("u2", "cs", "new")],
     ],
     ["compactionSummary:what was said", "user:new"],
+  ],
+  "results that Claude Code cleared or replaced are what it sent instead": [
+    [
+      ...[asks("u1", null, "go"), replies("a1", "u1", "msg_1", call("t1")), brings("r1", "a1", "t1", "one")],
+      {
+        type: "content-replacement",
+        replacements: [{ toolUseId: "t1", replacement: "start of one" }, {}, null],
+      },
+      ...[replies("a2", "r1", "msg_2", call("t2")), brings("r2", "a2", "t2", "two")],
+      {
+        ...{ type: "system", subtype: "microcompact_boundary", uuid: "b1", parentUuid: "r2" },
+        microcompactMetadata: { compactedToolIds: ["t2", "t0"] },
+      },
+    ],
+    [
+      ...["user:go", "assistant:t1", "toolResult:start of one", "assistant:t2"],
+      "toolResult:[Old tool result content cleared]",
+    ],
   ],
   "what Claude Code's compaction preserved follows its summary": [
     [
@@ -213,6 +252,46 @@ test("what is not played is counted, compactions are told, and a preserved messa
   const kept = await of("what Claude Code's compaction preserved follows its summary");
   const [head, preserved] = kept.stretches.at(-1).opening;
   assert.ok(kept.all[preserved].content === "kept" && preserved < head);
+});
+
+test("each call around a compaction has its messages, in every form in which Claude Code writes what it preserved", async () => {
+  const old = [asks("u1", null, "old"), replies("a1", "u1", "m1", text("answer")), asks("k1", "a1", "kept")];
+  const last = replies("k2", "k1", "m2", text("kept answer"));
+  const next = (id, parent) => [asks(`${id}1`, parent, id), replies(`${id}2`, `${id}1`, id, text("done"))];
+  const before = [["user:old"], ["user:old", "assistant:answer", "user:kept"]];
+  const kept = ["user:kept", "assistant:kept answer"];
+  const behind = (...messages) => ["compactionSummary:what was said", ...messages];
+  const segment = { preservedSegment: { headUuid: "k1", tailUuid: "k2" } };
+  const listed = (...allUuids) => ({ preservedMessages: { allUuids } });
+  const compacted = [...old, last, boundary(listed("k1", "k2"), "k2"), summary];
+  const forms = {
+    "a segment": [
+      [...old, last, boundary(segment, "k2"), summary, ...next("n", "k2")],
+      [...before, behind(...kept, "user:n")],
+    ],
+    "a prompt that was sent again": [
+      [...compacted, ...next("m", "k2"), ...next("n", "k2")],
+      [...before, behind(...kept, "user:n")],
+      1,
+    ],
+    "a line that is written behind the summary": [
+      [...old, boundary(listed("k2"), "k2"), summary, { ...last, parentUuid: "cs" }, ...next("n", "k2")],
+      [...before, behind("assistant:kept answer", "user:n")],
+    ],
+    "a second compaction, which hangs on copies of lines before the first": [
+      [
+        ...[...compacted, ...next("n", "k2"), ...old, queued("h1", "k1", { type: "hook" })],
+        ...[boundary(listed("n2", "h1"), "h1", "b2"), sums("cs2", "b2"), ...next("o", "h1")],
+      ],
+      [...before, behind(...kept, "user:n"), behind("assistant:done", "user:o")],
+    ],
+  };
+  for (const [what, [lines, expected, abandoned = 0]] of Object.entries(forms)) {
+    const recording = await read(...lines);
+    const contexts = recording.calls.map((call) => outline({ messages: recording.messagesBefore(call) }));
+    assert.deepEqual(contexts, expected, what);
+    assert.equal(recording.unplayed["on abandoned branches"], abandoned, what);
+  }
 });
 
 test("an answer that used no tokens is no call, unless no answer reports any", async () => {

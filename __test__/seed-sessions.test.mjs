@@ -136,6 +136,13 @@ for (const [place, options] of [
       ];
       addAll(manager, "o", openai);
       assert.deepEqual(toOpenAIMessages(manager.getMessages("o")), openai, "nor is a call of OpenAI's lost");
+      const more = openai.map((message) => ({ ...message, name: "f", reasoning_content: "first" }));
+      addAll(
+        manager,
+        "more",
+        more.map((message, n) => ({ ...message, id: `${n}`, isError: true })),
+      );
+      assert.deepEqual(toOpenAIMessages(manager.getMessages("more")), more);
     });
 
     test("getMessages(sessionId, includeSystem = true) returns an array", () => {
@@ -357,6 +364,26 @@ for (const [place, options] of [
       assert.deepEqual(contents(manager, "c"), ["message 0", "message 1", "message 2"]);
     });
 
+    test("a summary under way is stored, whatever is added without a service meanwhile", async () => {
+      const limits = { maxMessages: 10, maxCompressedMessages: 2 };
+      for (const begin of [
+        (manager, summarize) => manager.addMessage("s", user("the eleventh"), summarize),
+        (manager, summarize) => manager.compressContext("s", summarize),
+      ]) {
+        const slow = slowSummarizer();
+        const { manager, events } = managerOf(limits);
+        addAll(manager, "s", numbered(10));
+        begin(manager, slow.summarize);
+        addAll(manager, "s", numbered(3, 20));
+        while (slow.answer === undefined) await pause(1);
+        addAll(manager, "s", numbered(3, 30));
+        slow.answer("paid for");
+        while (events.length === 0) await pause(1);
+        assert.equal(events[0].by, "ai");
+        assert.equal(contents(manager, "s")[0], `${LABEL} paid for`);
+      }
+    });
+
     const bad = {
       rejects: async () => Promise.reject(new Error("no")),
       throws: () => {
@@ -364,6 +391,8 @@ for (const [place, options] of [
       },
       hangs: () => new Promise(() => {}),
       "is empty": async () => " \n ",
+      "only thinks": async () => "<think>Well. ",
+      "writes more than it read": async () => "the same again and again ".repeat(100),
       "is no text": async () => 7,
     };
     for (const [name, summarize] of Object.entries(bad)) {
@@ -431,17 +460,16 @@ for (const [place, options] of [
       assert.match(await summaryOf({ language: "en" }, chinese), /10 messages compressed/);
     });
 
-    test("a summariser's words stay in a later summary by rules, 10 MB of them are cut", async () => {
+    test("a summariser's words stay in a later summary by rules, long ones are cut", async () => {
       const { manager } = managerOf();
       addAll(manager, "s", numbered(30));
       await manager.compressContext("s", async () => "the goal \ud83d");
       addAll(manager, "s", numbered(30));
       await manager.compressContext("s");
       assert.match(contents(manager, "s")[0], /\nEarlier summary: the goal \ufffd$/);
-      await manager.compressContext("s", async () => "x".repeat(1e7));
-      addAll(manager, "s", numbered(30));
-      await manager.compressContext("s", async () => "x".repeat(1e7));
-      assert.ok(contents(manager, "s")[0].length < 10_000);
+      addAll(manager, "long", Array(30).fill(user("much ".repeat(1000))));
+      assert.equal((await manager.compressContext("long", async () => "x".repeat(2e4))).by, "ai");
+      assert.ok(contents(manager, "long")[0].length < 10_000);
     });
 
     test("a summariser's prompt is as long as asked for at most", async () => {
@@ -530,6 +558,9 @@ for (const [place, options] of [
         { role: "user", content: "", timestamp: "yesterday" },
       ])
         assert.throws(() => manager.addMessage("s", message), TypeError);
+      const guarded = { ...calls("1", "ls"), toolResults: [{ success: true, data: "fine" }] };
+      for (const take of [() => manager.addMessage("s", guarded), () => toOpenAIMessages([guarded])])
+        assert.throws(take, /message\.toolResults .* a message of its own/);
       assert.throws(() => manager.getMessages(7), TypeError);
       assert.throws(() => manager.setMetadata("s", { goal: 7 }), TypeError);
       assert.throws(() => manager.setSystemPrompt("s"), TypeError);

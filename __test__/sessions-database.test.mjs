@@ -166,6 +166,9 @@ describe(`a handle of ${KIND}`, () => {
     const compressedBy = async (summarize) => (await manager.compressContext("s", summarize)).by;
     announce(900);
     assert.equal(await compressedBy(async () => "short"), "none");
+    manager.setMaxMessages(25);
+    manager.addMessage("s", user("meanwhile"));
+    assert.deepEqual([manager.getMessages("s").length, await compressedBy(undefined)], [31, "none"]);
     announce(3_600_000);
     let others;
     const slow = async () => {
@@ -239,6 +242,24 @@ describe(`a handle of ${KIND}`, () => {
     assert.equal(events.at(-1).sessionId, long, "the host's own id");
   });
 
+  test("keeps nothing of what a listener clears or deletes when it hears of an unreadable row", () => {
+    const ways = {
+      clear: (manager) => manager.clearContext("s"),
+      delete: (manager) => manager.deleteMessages("s", ["message 1"]),
+    };
+    for (const heal of Object.values(ways)) {
+      const { manager: before, database } = managerOf(newFile());
+      for (const message of numbered(10)) before.addMessage("s", { ...message, id: message.content });
+      change(database, "UPDATE strata_messages SET body = '{' WHERE id = 'message 3'");
+      const onEvent = ({ type }) => type === "rowUnreadable" && heal(manager);
+      const manager = new ContextManager({ database, maxMessages: 10, maxCompressedMessages: 2, onEvent });
+      manager.addMessage("s", user("new"));
+      manager.getOrCreateContext("s", "Be brief.");
+      assert.doesNotMatch(JSON.stringify(rowsOf(database, "SELECT * FROM strata_messages")), /message 1"/);
+      assert.doesNotMatch(JSON.stringify(manager.getMessages("s")), /message 1\b/);
+    }
+  });
+
   test("that is closed during a background summary is one event", async () => {
     const slow = slowSummarizer();
     const file = newFile();
@@ -284,6 +305,27 @@ describe(`a handle of ${KIND}`, () => {
     reader.exec("COMMIT");
     manager.addMessage("s", user("three"));
     assert.deepEqual(contents(managerOf(file).manager, "s"), ["one", "three"]);
+  });
+
+  test("goes on after the host has dropped tables", () => {
+    const { manager, database } = managerOf(newFile());
+    for (const table of ["messages", "sessions", "meta"]) {
+      for (const message of numbered(60)) manager.addMessage("s", message);
+      database.exec(`DROP TABLE strata_${table}`);
+      for (const message of numbered(2)) manager.addMessage("t", message);
+      assert.deepEqual(contents(manager, "t").slice(-2), fieldsOf(numbered(2), "content"), table);
+    }
+  });
+
+  const isNode = KIND === "node:sqlite";
+  test("goes on after the host has opened it again", { skip: !isNode && "better-sqlite3 cannot" }, () => {
+    const { manager, database } = managerOf(newFile());
+    manager.addMessage("s", user("before"));
+    database.close();
+    assert.throws(() => manager.addMessage("s", user("never")), { code: "ERR_DATABASE_CLOSED" });
+    database.open();
+    manager.addMessage("s", user("after"));
+    assert.deepEqual(contents(manager, "s"), ["before", "after"]);
   });
 
   test("with tables of another shape or version is refused, and left as it is", () => {

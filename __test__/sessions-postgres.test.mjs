@@ -24,7 +24,6 @@ describe("a shared manager", {
   async function withManagers(count, options, work) {
     const url = await server.newDatabase();
     const pools = Array.from({ length: count }, () => new pg.Pool({ connectionString: url, max: 3 }));
-    for (const pool of pools) pool.on("error", () => {});
     const managers = pools.map((pool) => createSharedContextManager({ pool, ...options }));
     try {
       await work(managers, pools, url);
@@ -122,6 +121,8 @@ describe("a shared manager", {
 
   test("goes on when the server restarts or crashes, and keeps what was acknowledged", async () => {
     await withManagers(2, { maxMessages: 100_000, retryMs: 30_000 }, async ([manager, other]) => {
+      // Its connection is idle when the server ends.
+      await other.listSessions();
       const acknowledged = [];
       let isOver = false;
       const adding = (async () => {
@@ -192,6 +193,17 @@ describe("a shared manager", {
       await Promise.all(managers.map((manager) => manager.addMessage("s", user("a"))));
       assert.deepEqual((await pool.query("SELECT version FROM strata_meta")).rows, [{ version: 1 }]);
       assert.equal((await contents(managers[1], "s")).length, 12);
+    });
+  });
+
+  test("goes on after somebody has dropped its tables", async () => {
+    await withManagers(1, {}, async ([manager], [pool]) => {
+      for (const work of [() => manager.getMessages("s"), () => manager.addMessage("s", user("after"))]) {
+        await manager.addMessage("s", user("before"));
+        await pool.query("DROP TABLE strata_messages, strata_sessions, strata_meta");
+        await work();
+      }
+      assert.deepEqual(await contents(manager, "s"), ["after"]);
     });
   });
 

@@ -136,6 +136,8 @@ describe("a loaded encoding", () => {
     assert.deepEqual(encoding.encode(text, "all"), [64, 128009, 65]);
     assert.deepEqual(encoding.encode(text, ["<|eot_id|>"]), [64, 128009, 65]);
     assert.throws(() => encoding.encode(text, [], "all"), /not allowed: <\|eot_id\|>/);
+    assert.throws(() => encoding.encode(text, "all", ["<|eot_id|>"]), /not allowed: <\|eot_id\|>/);
+    assert.deepEqual(encoding.encode(text, "all", ["c"]), [64, 128009, 65]);
     assert.equal(encoding.decode([64, 128009, 65]), text);
   });
 });

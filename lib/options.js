@@ -100,9 +100,9 @@ function distance(from, to) {
   return row[to.length];
 }
 
-/** Throws a TypeError that names the argument, unless it is an array of objects. */
-function checkMessages(method, messages, name = "messages") {
-  if (Array.isArray(messages) && messages.every(isObject)) return;
+/** Throws a TypeError that names the argument, unless it is an array of objects that `accepts` takes. */
+function checkMessages(method, messages, name = "messages", accepts = isObject) {
+  if (Array.isArray(messages) && messages.every(accepts)) return;
   const shown = Array.isArray(messages) ? "an array with something else in it" : show(messages);
   const message = `${method}: ${name} is ${shown}; it must be an array of messages`;
   throw Object.assign(new TypeError(message), { code: "ERR_INVALID_INPUT" });

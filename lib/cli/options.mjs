@@ -46,7 +46,8 @@ Anthropic's or the AI SDK's. Options of replay and explain:
                           billed, else tokens are weighed
   --options FILE.json     the hook's options as JSON; those below outrank it
 and the options of the hook, as index.d.ts describes them. Objects are JSON:
---cache '{"read":0.25}'. On Windows use --options.
+--cache '{"read":0.25}'. On Windows use --options. The window is 200,000 tokens
+unless it is named, or 1,000,000 if a call reports more.
   ${wrapped(HOOK_FLAGS.join(" "), 78).join("\n  ")}
 
 Examples:

@@ -14,6 +14,7 @@ const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
   breakpoint: "whole earlier requests are read (breakpoint cache)",
 };
+const MISSES = "the cache of a replay misses only after pauses and edits";
 const pair = (before, after) => `${whole(before)} → ${whole(after)}`;
 
 /** The columns of a call: head, width and cell. */
@@ -87,7 +88,7 @@ function oddText(count, { call, reported, counted }) {
 
 /** The sums. The layers' savings add up to the difference in tokens sent. */
 function closingText({ unplayed, stretches, problems }, summary) {
-  const { tokensSent, saved } = summary;
+  const { tokensSent, saved, cost } = summary;
   const both = ({ before, after }) => pair(before, after);
   const spread = (ms) =>
     ["median", "p95", "max"].map((name) => `${name} ${ms[name].toFixed(2)} ms`).join(", ");
@@ -103,6 +104,7 @@ function closingText({ unplayed, stretches, problems }, summary) {
     ...acted.map((layer) => [`  saved: ${contract.layers[layer]}`, whole(saved[layer])]),
     ["  saved in all", whole(tokensSent.before - tokensSent.after)],
     ["cost of the input, all calls", moneyText(summary)],
+    cost.reported > 0 && ["  as it was reported", `${costText(cost.reported, cost.prices)}; ${MISSES}`],
     ["largest call", both(summary.peakTokens)],
     ["calls over the window", both(summary.callsOverWindow)],
     ["time per call", spread(summary.totalMs)],

@@ -12,7 +12,7 @@ const { SOURCE } = require("../shapes/parts.js");
 const { Shapes } = require("../shapes/index.js");
 const { payloadOf } = require("../shapes/shapes.js");
 const { groupStarts, wholeChars, withCalls } = require("../shapes/text.js");
-const { countEach, countTokens } = require("../tools/count.js");
+const { countEach, countTokens, isMessage } = require("../tools/count.js");
 
 const { checkMessages, checkOptions, checkValue, oneOf, orFunction, positive } = rules;
 const CAP_OPTIONS = optionTable(guardOptions);
@@ -222,7 +222,7 @@ function estimateTokens(text, options) {
 /** Counts the tokens of messages of any shape. */
 function estimateContextTokens(messages, options) {
   const { counting: by } = checkOptions("estimateContextTokens", options, { counting: ["chars", counting] });
-  checkMessages("estimateContextTokens", messages);
+  checkMessages("estimateContextTokens", messages, "messages", isMessage);
   return sumOf(countEach(new Shapes().read(messages), by));
 }
 

@@ -41,8 +41,8 @@ class Conversation {
     this.language = language;
     /** Number of successive calls that cut its beginning. */
     this.cuts = 0;
-    /** `{ bill, open }`: the bill of its calls, and the last one until it is answered. */
-    this.billed = {};
+    /** Its number of calls, their `bill`, the last one until it is answered (`open`), and the account it was forked `from`. */
+    this.account = { calls: 0 };
   }
 
   /** Returns a copy that continues on its own. Both share the edits and their edited copies. */

@@ -29,9 +29,10 @@ class Conversations {
 
   /**
    * Finds the `conversation` that `list`, of this `encoding()` and `language()`, continues. Returns an empty object if the
-   * list begins a new one. `shared` is their common beginning; `cuts` counts the successive calls that cut or changed the
-   * beginning. `isAside` is true for a list that may be a side question with only the end of the conversation. `isFork` is true
-   * for a list that lacks an answer or the beginning: the caller forks, since both may continue.
+   * list begins a new one. `shared` is their common beginning. Without one, `cuts` counts the successive calls that cut or
+   * changed the beginning, and `newFrom` is the index after the newest known message. `isAside` is true for a list that may be
+   * a side question with only the end of the conversation. `isFork` is true for a list that lacks an answer or the beginning:
+   * the caller forks, since both may continue.
    */
   find(list, { encoding, language }) {
     const alive = this.#alive(list);
@@ -47,7 +48,8 @@ class Conversations {
       const cut = nearest(alive, list, isOwn) ?? nearest(alive, list, isCopy) ?? this.#compacted(alive, list);
       if (cut === undefined || cut.encoding !== encoding() || cut.language !== language()) return {};
       const isAside = cut.isAside || isShifted(cut.target, list);
-      return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1, isAside };
+      const newFrom = list.length - newerIn(list, cut.target, isKnown);
+      return { conversation: cut, isFork: cut.cuts < MOST_CUTS, cuts: cut.cuts + 1, isAside, newFrom };
     }
     const { conversation, target, knownEnd } = best;
     const isFork = leavesAnswer(best, list);
@@ -139,7 +141,7 @@ const NOTHING = { count: 0 };
 /** The beginning that `list` shares with a conversation: `own` same objects, and copies if it has `least` messages. */
 function sharedWith(conversation, list, own, least) {
   const { target } = conversation;
-  return { conversation, target, ...sharedBeginning(target, list, own, least) };
+  return { conversation, target, own, ...sharedBeginning(target, list, own, least) };
 }
 
 /** Prefers the conversation that shares more, and of two equal ones the one that loses no answer. */
@@ -159,11 +161,11 @@ function leavesAnswer({ target, knownEnd }, list) {
 /** Tests if a message of a list is a known one: the same object, or a copy of an answer. Agents share system messages. */
 const isOwn = (known, message) => known === message && isObject(message) && message.role !== "system";
 const isCopy = (known, message) => isAnswer(known) && isSameMessage(known, message);
+const isKnown = (known, message) => isOwn(known, message) || isCopy(known, message);
 
 /** True if none of the newest known messages kept its position in `list`. */
 function isShifted(known, list) {
-  const isThere = (message, at) => isOwn(known[at], message) || isCopy(known[at], message);
-  return !list.some((message, at) => at >= known.length - NEWEST && isThere(message, at));
+  return !list.some((message, at) => at >= known.length - NEWEST && isKnown(known[at], message));
 }
 
 /** The conversation with a newest message, by `is`, nearest to the end of `list`: its beginning was cut or compacted. */

@@ -85,7 +85,7 @@ class Hook {
     try {
       return await conversation.turn(async () => {
         const { plan, edited } = await conversation.request(list, terms, call, found.shared);
-        const outcome = { list, edited: edited === list ? messages : edited, plan, conversation };
+        const outcome = { list, edited: edited === list ? messages : edited, plan, conversation, found };
         report(outcome);
         return outcome;
       }, list);
@@ -164,19 +164,36 @@ class Hook {
   }
 
   /** Reports the cache miss of the call before this one, once its answer is in the list. */
-  #reportMiss({ list, plan, conversation }) {
-    const { rowOf } = require("../bill/bill.js");
-    const { bill = this.newBill(), open } = conversation.billed;
-    const answer = open && list.slice(open.length).find(isAnswer);
+  #reportMiss({ list, plan, conversation: { account }, found }) {
+    const isCut = found.newFrom !== undefined;
+    // A list with another beginning holds the answer to a call of the conversation it was cut from.
+    const last = isCut ? found.conversation.account : account;
+    const { open } = last;
+    const answer = open && list.slice(found.newFrom ?? open.length).find(isAnswer);
+    const miss = answer && this.#missOf(last, answer);
+    if (last !== account) Object.assign(account, { from: last, since: last.calls });
     // A repeated call also includes the changes of the unanswered one.
     const isRepeated = answer === undefined && open?.firstChanged !== undefined;
-    const { firstChanged, reason } = isRepeated ? open : plan;
-    const asSent = { ...plan, firstChanged, reason, length: list.length, at: list.at(-1)?.timestamp };
-    conversation.billed = { bill, open: asSent };
-    const miss = answer && bill.enter(rowOf(open, answer, open.at)).miss;
+    const { firstChanged, reason } = isCut ? { firstChanged: 0 } : isRepeated ? open : plan;
+    account.open = { ...plan, firstChanged, reason, length: list.length, at: list.at(-1)?.timestamp };
+    account.calls += 1;
     if (miss === undefined) return;
     const { cause, tokens, dollars } = miss;
     this.#reporter.emit({ type: "cacheMiss", cause, tokens, dollars });
+  }
+
+  /** Enters the open call in the bill of an account. A fork takes over the bill if the conversation made no call since. */
+  #missOf(account, answer) {
+    const { rowOf } = require("../bill/bill.js");
+    const { open, from, since } = account;
+    account.open = undefined;
+    account.from = undefined;
+    if (from !== undefined && from.calls === since) {
+      account.bill = from.bill;
+      from.bill = undefined;
+    }
+    account.bill ??= this.newBill();
+    return account.bill.enter(rowOf(open, answer, open.at)).miss;
   }
 }
 

@@ -79,8 +79,9 @@ const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
 
 /** Makes the edited copy of a message, unless the edit has it. Returns true if it has one now. */
 function isMadeOf(message, known, edit, writer, isAsRead) {
-  // A copy is edited as the known message was; only the usage of an answer may come late.
-  const of = isAnswer(message) ? message : known;
+  // A copy is edited as the known message was. But an answer's usage may come late, and symbols, which are not compared, differ.
+  const isItself = isAnswer(message) || Object.getOwnPropertySymbols(message).length > 0;
+  const of = isItself ? message : known;
   if (edit.of === of) return true;
   if (!isAsRead(edit.index)) return false;
   edit.written ??= insertedText(message, edit, writer);

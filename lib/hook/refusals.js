@@ -24,6 +24,12 @@ const PROMPT_WORDS =
   /(?:requested|resulted|contains?|given|received|got|actual|your|has|have|count|current|prompt|input)[^\d]{0,30}$/i;
 /** Words before a number that make it the answer's. */
 const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
+/** Words about the bytes of a request. */
+const BODY_WORDS =
+  /^\W*413\b|(?:entity|payload|body) too large|request_too_large|request exceeds the maximum size|\bbytes\b/i;
+
+/** What was too large, if not the tokens, as src/node/read.rs reads it. */
+const [BODY, IMAGE] = [1, 2];
 
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
@@ -33,8 +39,9 @@ function compiled({ pattern, names }) {
 }
 
 /**
- * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined if it is not named.
- * Undefined for any other error. The first row that matches decides.
+ * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined if it is not named; and
+ * `of` is `BODY` if it names none and is about the bytes of the request. A refusal of images is `{ images }`, the most that
+ * are taken, or `{ of: IMAGE }` for one that is too large. Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
@@ -42,7 +49,10 @@ function readRefusal(errorMessage) {
   rows ??= contract.refusals.map(compiled);
   const { pattern, names } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
   if (names === null) return undefined;
-  return names[0] === "sizes" ? sizesIn(text) : named(names, pattern.exec(text).slice(1));
+  if (names[0] === "image") return { of: IMAGE };
+  if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
+  const sizes = sizesIn(text);
+  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { of: BODY } : sizes;
 }
 
 /** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */

@@ -13,10 +13,10 @@ const { isPlain, storable, written } = require("../shapes/text.js");
 const COMPRESSION_FIELDS = ["original_count", "compressed_count", "max_messages", "max_chars_per_message"];
 /** Longest name of a chat, UTF-16 units: every database can index it. */
 const MAX_CHAT_ID_CHARS = 256;
-/** Largest `created_at` in seconds, in the year 5138. A larger number is milliseconds. */
-const MOST_SECONDS = 1e11;
+/** Largest `created_at` in seconds, in the year 5138, in milliseconds and in microseconds. A larger number is nanoseconds. */
+const LARGEST_TIMES = [1e11, 1e14, 1e17];
 /** A time as SQLite, Python and JavaScript write it: its separator, fraction and zone differ. */
-const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)?$/;
+const UTC_TEXT = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d(\.\d+)?((?:Z|\+00:?00)?)$/;
 /** Time for which a statement is repeated while the Postgres server is away, ms. */
 const RETRY_MS = 10_000;
 
@@ -25,7 +25,7 @@ const NUMBER = /int|real|num|double|float|dec|serial/i;
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const tableName = {
-  allowed: "the name of a table, with its schema or without: letters, digits and _",
+  allowed: "the name of a table, with its schema or without: ASCII letters, digits and _",
   accepts: (value) => typeof value === "string" && new RegExp(`^(?:${NAME}\\.)?${NAME}$`).test(value),
 };
 const OPTIONS = {
@@ -44,8 +44,13 @@ const SQLITE = {
   formsOf: (chat) => (typeof chat === "bigint" ? [chat, `${chat}`, `${chat}.0`] : [chat]),
   columnsOf: (name) => {
     const names = name.split(".").reverse();
-    const table = `pragma_table_info(${names.map(() => "?")})`;
-    return [`SELECT lower(name) AS name, type, dflt_value IS NOT NULL AS fills FROM ${table}`, names];
+    const [table, schema = "%"] = names;
+    const info = `pragma_table_info(${names.map(() => "?")})`;
+    // A default that is a constant says nothing about the time of a row.
+    const fills = "dflt_value LIKE '%(%' OR dflt_value LIKE 'current%'";
+    const sql = `SELECT lower(name) AS name, type, ${fills} AS fills, 0 AS is_time FROM ${info}
+      UNION ALL SELECT 'rowid', '', 0, 0 FROM pragma_table_list(?) WHERE type = 'table' AND NOT wr AND schema LIKE ?`;
+    return [sql, [...names, table, schema]];
   },
   events:
     "(id INTEGER PRIMARY KEY, chat_id, event_type text NOT NULL, payload text NOT NULL, created_at text NOT NULL)",
@@ -54,7 +59,8 @@ const POSTGRES = {
   cast: "::text",
   formsOf: (chat) => [chat],
   columnsOf: (name) => [
-    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills FROM pg_attribute
+    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef AS fills,
+       atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype, 'date'::regtype) AS is_time FROM pg_attribute
      WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`,
     [quoted(name)],
   ],
@@ -98,7 +104,7 @@ class StoredHistory {
   }
 
   #warn(type, chatId, rows, told) {
-    const message = `${rows} rows of the chat ${JSON.stringify(chatId)} ${told}.`;
+    const message = `${rows} rows of the chat ${show(chatId)} ${told}.`;
     if (rows > 0) this.#reporter.warn({ type, message, chatId, rows });
   }
 
@@ -107,12 +113,12 @@ class StoredHistory {
     const values = { chat_id: this.#chat("append", chatId), ...row };
     const hasExtra = (await this.#columnsOf("history")).has("extra");
     if (hasExtra && extra !== undefined) values.extra = extra;
-    const [{ id }] = await this.#insert("history", values, "RETURNING id AS id");
+    const [{ id }] = await this.#insert("history", values, "RETURNING CAST(id AS TEXT) AS id");
     if (extra !== undefined && !hasExtra && this.#reporter.isFirst("extra")) {
       const told = `the table ${this.#names.history} has no column "extra": calls and images are left out`;
       this.#reporter.warn({ type: "extra_left_out", message: told });
     }
-    return Number(id);
+    return Number.isSafeInteger(Number(id)) ? Number(id) : Number.NaN;
   }
 
   async recordCompression(fields, chatId) {
@@ -139,16 +145,17 @@ class StoredHistory {
 
   /**
    * Returns `{ created_at }` in the form of the newest row, or of any row of a table without ids; nothing if the column is missing,
-   * or has a default and no text or number to imitate. Only the host knows the zone of a Postgres timestamp.
+   * or has a default and no number or text with a zone to imitate. Only the host knows the zone of other times.
    */
   async #timeOf(part) {
     const columns = await this.#columnsOf(part);
     const column = columns.get("created_at");
     if (column === undefined) return {};
     const order = columns.has("id") ? "ORDER BY id DESC" : "";
-    const sql = `SELECT created_at AS created_at FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
-    const [{ created_at: newest } = {}] = await this.#database.run(sql, []);
-    if (column.fills && (newest == null || newest instanceof Date)) return {};
+    const sql = `SELECT CAST(created_at AS TEXT) AS newest FROM ${quoted(this.#names[part])} ${order} LIMIT 1`;
+    const [{ newest } = {}] = await this.#database.run(sql, []);
+    if (column.fills && (newest == null || column.is_time || UTC_TEXT.exec(newest)?.[3] === "")) return {};
+    if (column.is_time) return { created_at: new Date() };
     return { created_at: timeLike(newest ?? (NUMBER.test(column.type) ? Date.now() : "")) };
   }
 
@@ -165,34 +172,38 @@ class StoredHistory {
   /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */
   #chat(method, chatId) {
     const isText = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
-    if (!Number.isSafeInteger(chatId) && !(isText && isPlain(chatId))) {
+    const isWhole = typeof chatId === "bigint" || Number.isSafeInteger(chatId);
+    if (!isWhole && !(isText && isPlain(chatId))) {
       throw new TypeError(
         `${this.#owner}.${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
       );
     }
-    const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === String(chatId);
+    const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === chatId;
     // SQLite binds a number as a float.
-    return isNumber ? BigInt(chatId) : chatId;
+    return isWhole || isNumber ? BigInt(chatId) : chatId;
   }
 }
 
 const quoted = (name) => `"${name.replace(".", '"."')}"`;
 
-/** Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. Rows without a time are the oldest. */
+/**
+ * Returns the order of a chat's rows: by id, or by time if ids are texts, which need not grow. Rows without a time are the oldest.
+ * A rowid of SQLite grows with each row.
+ */
 function newestFirst(columns) {
   const isText = !NUMBER.test(columns.get("id")?.type || "int");
-  return isText && columns.has("created_at") ? "created_at DESC NULLS LAST, id DESC" : "id DESC";
+  const last = isText && columns.has("rowid") ? "rowid DESC" : "id DESC";
+  return isText && columns.has("created_at") ? `created_at DESC NULLS LAST, ${last}` : last;
 }
 
-/** Returns the current time in the form of another: a Date, seconds, milliseconds, or a text in UTC. The default is ISO 8601. */
+/** Returns the current time in the form of another: a number from seconds to nanoseconds, or a text in UTC. The default is ISO 8601. */
 function timeLike(time) {
   const now = new Date();
-  if (time instanceof Date) return now;
   if (time !== "" && Number.isFinite(Number(time))) {
-    const isSeconds = Math.abs(Number(time)) <= MOST_SECONDS;
-    return BigInt(isSeconds ? Math.floor(now.getTime() / 1000) : now.getTime());
+    const thousands = LARGEST_TIMES.filter((largest) => Math.abs(Number(time)) > largest).length;
+    return (BigInt(now.getTime()) * 1000n ** BigInt(thousands)) / 1000n;
   }
-  const [, separator, fraction = "", zone = ""] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
+  const [, separator, fraction = "", zone] = UTC_TEXT.exec(time) ?? ["", "T", ".000", "Z"];
   const [date, clock] = now.toISOString().slice(0, -1).split("T");
   const digits = clock.slice(8).padEnd(fraction.length, "0").slice(0, fraction.length);
   return `${date}${separator}${clock.slice(0, 8)}${digits}${zone}`;

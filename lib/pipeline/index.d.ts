@@ -15,8 +15,8 @@ export interface Provider {
   recordCompression?(event: CompressionEvent, chatId: ChatId): Promise<void>;
 }
 
-/** A whole number, or a text of at most 256 characters without NUL and lone surrogates. "42" and 42 are one chat. */
-export type ChatId = number | string;
+/** A whole number, or a text of at most 256 characters without NUL and lone surrogates. "42", 42 and 42n are one chat. */
+export type ChatId = number | bigint | string;
 
 /** Chooses the messages to keep. */
 export interface Compressor {
@@ -67,7 +67,7 @@ export interface HistoryOptions {
 export class SqliteProvider implements Provider {
   constructor(options: HistoryOptions & { db: object });
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored; NaN for an id that is no number. */
+  /** Resolves with the row's id once the message is stored; NaN for an id that no number holds, such as a text or a snowflake. */
   append(chatId: ChatId, message: PipelineMessage): Promise<number>;
   /** Stores one `context.compressed` event. */
   recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;
@@ -83,7 +83,7 @@ export class SqliteProvider implements Provider {
 export class PostgresProvider implements Provider {
   constructor(options: HistoryOptions & { pool: { connect(): Promise<unknown> } });
   getHistory(chatId: ChatId, limit: number): Promise<PipelineMessage[]>;
-  /** Resolves with the row's id once the message is stored; NaN for an id that is no number. */
+  /** Resolves with the row's id once the message is stored; NaN for an id that no number holds, such as a text or a snowflake. */
   append(chatId: ChatId, message: PipelineMessage): Promise<number>;
   /** Stores one `context.compressed` event. */
   recordCompression(event: CompressionEvent, chatId?: ChatId): Promise<void>;

@@ -54,7 +54,17 @@ function sqliteStore(option, given, lost) {
     }
   };
   withTables(read)(checkTables);
-  return storeOver(lost, withTables(read), withTables(write));
+  const unreadable = [];
+  /** Reports unreadable rows after the transaction: a listener can clear their session. */
+  const reporting = (run) => (work) => {
+    try {
+      return run(work);
+    } finally {
+      for (const row of unreadable.splice(0)) lost(row);
+    }
+  };
+  const [reads, writes] = [read, write].map((run) => reporting(withTables(run)));
+  return storeOver((row) => unreadable.push(row), reads, writes);
 }
 
 function postgresStore(pool, lost) {
@@ -75,23 +85,26 @@ function postgresStore(pool, lost) {
     }
   }
 
-  /** Resolves when the tables exist and earlier writes are done. */
-  async function isReady(key) {
+  /** Runs `work()` when earlier writes are done and the tables exist. Makes those that were dropped since. */
+  async function withTables(key, work) {
     await writes.get(key);
-    tables ??= makeMissingTables().catch((error) => {
-      tables = undefined;
-      throw error;
-    });
-    return tables;
+    for (let isRetry = false; ; isRetry = true) {
+      tables ??= makeMissingTables();
+      const made = tables;
+      try {
+        await made;
+        return await work();
+      } catch (error) {
+        if (tables === made) tables = undefined;
+        if (isRetry || !isTableMissing(error)) throw error;
+      }
+    }
   }
 
-  async function read(work, key) {
-    await isReady(key);
-    return pool.read(finish(work));
-  }
+  const read = (work, key) => withTables(key, () => pool.read(finish(work)));
 
   function write(work, key, isRepeatable) {
-    const outcome = isReady(key).then(() => pool.transaction(finish(work), isRepeatable));
+    const outcome = withTables(key, () => pool.transaction(finish(work), isRepeatable));
     const settled = outcome.then(ignore, ignore).then(() => {
       if (writes.get(key) === settled) writes.delete(key);
     });

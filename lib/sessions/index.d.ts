@@ -77,7 +77,7 @@ export interface ConversationMessage {
   agentFields?: object;
 }
 
-/** A message to add. Its content can be blocks, or null beside `toolCalls`. */
+/** A message to add. Its content can be blocks, or null beside `toolCalls`. Results inside it (`toolResults`) are a TypeError. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[] | null;
 };
@@ -90,7 +90,8 @@ export interface ConversationContext {
 }
 
 /**
- * The host's own summariser. If it throws, hangs or returns no text, rules write the summary.
+ * The host's own summariser. If it throws, hangs, or returns no text or one longer than the messages (and than 2000 UTF-16
+ * units), rules write the summary. Thinking that opens the text, in `<think>` tags, is dropped.
  * @param messages the messages to summarise
  * @param request a prompt with all of them, and sampling settings. `signal` aborts when time is up
  * @example async (_, { prompt, temperature, maxTokens, signal }) =>
@@ -148,7 +149,7 @@ export interface SharedContextManagerOptions extends SessionOptions {
 export type SessionEvent =
   /** `before` and `after` count messages; `by` says who wrote the summary. */
   | { type: "compressed"; sessionId: string; before: number; after: number; by: "ai" | "rules" }
-  /** The summariser threw, hung or returned no text. Rules wrote the summary. */
+  /** The summariser threw, hung, or returned no text or too much. Rules wrote the summary. */
   | { type: "summarizeFailed"; sessionId: string; by: "rules"; code: string; message: string; cause: unknown }
   /** A compression in the background failed. The session is unchanged. */
   | { type: "compressFailed"; sessionId: string; code: string; message: string; cause: unknown }
@@ -292,7 +293,8 @@ export interface RollingMemoryOptions {
   contextWindow: number | (() => number);
   /**
    * Tokens sent beside the messages: system prompt, tools. A number, or a function called each time. Default 0. If the provider
-   * reports more, that is used, also in the next conversation.
+   * reports more, that is used, also in the next conversation. If they alone pass a check's share of the window, the check
+   * takes that share of the rest of the window.
    */
   overheadTokens?: number | (() => number);
   /** Pairs to begin with, such as an earlier `history`. */
@@ -354,11 +356,14 @@ export class RollingMemory {
   ): { needed: boolean; phase: "pre" | "post"; ratio: number };
   /** Returns the rounds to summarise, questions and final answers alone, and the remembered pairs. */
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
-  /** Adds the pairs in a summariser's answer to the memory, whatever surrounds them. */
+  /**
+   * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. `beforePrompt` and `afterReply` do not
+   * summarise the rounds of the last `getMessagesForSummarization` again.
+   */
   applySummarization(summary: string): QA[];
   /**
    * Resolves with the messages to send, the question last, in a new conversation if it is time. Never rejects. While `afterReply`
-   * still works on the same messages, it continues from its result.
+   * still works on the same messages, it continues from its result. A transcript without messages opens with the memory, too.
    */
   beforePrompt<M extends MessageLike>(
     messages: M[],

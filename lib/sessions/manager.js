@@ -59,7 +59,8 @@ const METHODS = {
     const checked = checkMessage(message);
     const { maxMessages } = this.options;
     const summarize = serviceOf("addMessage", aiService) ?? this.options.summarize;
-    const shrink = summarize === undefined ? (session) => compress(session, this.options) : undefined;
+    const isLater = summarize !== undefined || this.compressing.has(key);
+    const shrink = isLater ? undefined : (session) => compressNow(session, this.options);
     const outcome = yield this.store.add(key, newState(sessionId), checked, maxMessages, shrink);
     if (outcome?.isOver && !this.compressing.has(key)) compressInBackground(this, sessionId, summarize);
     if (outcome?.by !== undefined) this.reporter.emit({ type: "compressed", sessionId, ...outcome });
@@ -243,12 +244,11 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   // Processes that share a session must not pay for the same summary. After a crash this ends by itself.
   let ownUntil;
   const reserve = ({ state }) => {
-    const leftMs = state.summarizedUntil - Date.now();
-    if (leftMs > 0 && leftMs <= MOST_TIMEOUTS * options.summarizeTimeoutMs) return { result: false };
+    if (isReserved(state, options)) return { result: false };
     ownUntil = Date.now() + options.summarizeTimeoutMs;
     return { state: { ...state, summarizedUntil: ownUntil }, result: true };
   };
-  if (summarize !== undefined && !(await store.change(key, undefined, reserve))) return none;
+  if (!(await store.change(key, undefined, reserve))) return none;
   const messages = letGo.map(({ message }) => message);
   const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
@@ -262,6 +262,17 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const compressed = await store.change(key, undefined, replace);
   if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
   return compressed ?? none;
+}
+
+/** True while a process waits for its summary of the session. */
+function isReserved({ summarizedUntil }, { summarizeTimeoutMs }) {
+  const leftMs = summarizedUntil - Date.now();
+  return leftMs > 0 && leftMs <= MOST_TIMEOUTS * summarizeTimeoutMs;
+}
+
+/** Returns the change that compresses by rules; none while another process waits for a summary. */
+function compressNow(session, options) {
+  return isReserved(session.state, options) ? undefined : compress(session, options);
 }
 
 /** Checks the summariser that a host passed to a method. Returns undefined for none. */

@@ -5,7 +5,7 @@
 const { createHash, randomUUID: newId } = process.getBuiltinModule?.("node:crypto") ?? require("node:crypto");
 const { attempt } = require("../helpers.js");
 const { show } = require("../options.js");
-const { isPlain, plainText, written } = require("../shapes/text.js");
+const { checkNoResults, isPlain, plainText, written } = require("../shapes/text.js");
 
 const ROLES = new Set(["system", "user", "assistant", "tool"]);
 /** Longest message id, UTF-16 units: databases index it. */
@@ -18,6 +18,8 @@ const list = { allowed: "an array", accepts: Array.isArray };
 const object = { allowed: "an object", accepts: (value) => typeof value === "object" };
 /** Fields that only some messages have. They are copied as JSON. */
 const COPIED = { blocks: list, toolCalls: list, original: object, agentFields: object };
+/** Fields that OpenAI's messages do not have. */
+const OWN = new Set(["id", "timestamp", "isError", "toolCallId", ...Object.keys(COPIED)]);
 
 /** Returns the key of a session in a database: its id, or a hash of an id that a database cannot hold or index. */
 function keyOf(sessionId) {
@@ -41,6 +43,7 @@ function checkedFields(message) {
   const { tool_calls: openaiCalls, tool_call_id: openaiCallId } = message ?? {};
   const { role, toolCalls = openaiCalls, toolCallId = openaiCallId } = message ?? {};
   const content = message?.content ?? (Array.isArray(toolCalls) ? "" : undefined);
+  checkNoResults(message);
   if (!ROLES.has(role))
     throw new TypeError(`message.role must be system, user, assistant or tool, not ${show(role)}`);
   const isText = typeof content === "string";
@@ -48,7 +51,7 @@ function checkedFields(message) {
     throw new TypeError(
       'message.content must be a string, or an array of { type: "text", text } and { type: "image", data, mimeType }',
     );
-  const { isError, original, agentFields } = message;
+  const { isError, original = originalOf(message), agentFields } = message;
   const blocks = isText ? message.blocks : content;
   const copy = {
     role,
@@ -58,6 +61,13 @@ function checkedFields(message) {
   if (toolCallId != null) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
   return copy;
+}
+
+/** Returns OpenAI's message if it has more than this form, such as a model's reasoning. */
+function originalOf({ role, content, tool_calls, tool_call_id, ...others }) {
+  const more = Object.entries(others).filter(([name, value]) => !OWN.has(name) && value != null);
+  if ((tool_calls ?? tool_call_id) == null || more.length === 0) return undefined;
+  return { role, content, tool_calls, tool_call_id, ...Object.fromEntries(more) };
 }
 
 /** True for blocks whose text is all in the content. */

@@ -9,8 +9,8 @@ const { DatabaseError, handleError } = require("./database_errors.js");
 /** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** Conflicts with other transactions. The next try can succeed. */
-const CONFLICTS = ["40001", "40P01"];
+/** Conflicts with other transactions, such as one that makes the same table. The next try can succeed. */
+const CONFLICTS = ["40001", "40P01", "42P07", "42710"];
 /** A unique value exists already: another transaction was faster, in our tables or in the catalog. */
 const UNIQUE = "23505";
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -60,6 +60,8 @@ class PostgresPool {
     this.#retryMs = retryMs;
     // A Client has these methods, too, but counts no connections.
     if (!has(pool, "connect", "query") || pool.totalCount === undefined) throw this.#otherKind();
+    // Without a listener, an idle connection that breaks ends the process.
+    if (pool.listenerCount?.("error") === 0) pool.on("error", ignore);
   }
 
   #otherKind() {

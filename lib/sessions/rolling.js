@@ -13,7 +13,7 @@ const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
 const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
-const { plainText } = require("../shapes/text.js");
+const { plainText, withoutThinking } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
@@ -46,8 +46,10 @@ class RollingMemory {
   /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
-  /** The messages of the last roll-over, and the new conversation. */
+  /** The messages of the last roll-over, and the new conversation. Empty before it, once the transcript's memory is known. */
   #last;
+  /** The rounds that a host took to summarise, and the memory at that time: a changed one holds their summary. */
+  #taken;
   /** Abort the calls that run or wait. */
   #pending = new Set();
   /** The newest roll-over. They run one after the other: a question can come while an answer is being summarised. */
@@ -71,17 +73,18 @@ class RollingMemory {
     checkMessages("needsContextSummarization", messages);
     const { report, parts } = partedByReport(withQuestion(messages, pendingUserMessage));
     const counts = parts.map((part) => countTokens(part));
-    return this.#verdict(this.#measured(report, counts).tokens, pendingUserMessage);
+    return this.#verdict(this.#measured(report, counts), pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
+    this.#taken = { rounds, history: this.#history };
     return { messages: rounds.flatMap(conversationOf), history: this.history };
   }
 
   applySummarization(summary) {
-    this.#remember(readPairs(String(summary)).pairs);
+    this.#remember(readPairs(withoutThinking(String(summary))).pairs);
     return this.history;
   }
 
@@ -90,6 +93,7 @@ class RollingMemory {
     for (const controller of this.#pending) controller.abort();
     this.#history = [];
     this.#last = undefined;
+    this.#taken = undefined;
     this.#beside = 0;
   }
 
@@ -127,18 +131,26 @@ class RollingMemory {
     let messages = given;
     let rolled;
     try {
-      messages = this.#sinceLast(given);
+      messages = this.#opened(this.#sinceLast(given), question);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
-      const { beside, tokens } = this.#measured(report, counts);
-      if (!signal.aborted) this.#beside = beside;
-      const isTime = this.#verdict(tokens, question).needed && !signal.aborted;
+      const measured = this.#measured(report, counts);
+      if (!signal.aborted) this.#beside = measured.beside;
+      const isTime = this.#verdict(measured, question).needed && !signal.aborted;
       if (isTime) rolled = await this.#roll(messages, given, question, signal);
     } catch (error) {
       this.#reporter.failedAt("failed", error);
     }
     const rolledOver = rolled !== undefined || messages !== given;
     return { messages: rolled ?? withQuestion(messages, question), rolledOver, history: this.history };
+  }
+
+  /** Puts the memory before the question that opens a conversation: a restarted host may have saved the memory alone. */
+  #opened(messages, question) {
+    const said = withoutQuestion(messages, question);
+    if (question === undefined || this.#history.length === 0 || !said.every(isSystem)) return messages;
+    this.#last ??= {};
+    return withQuestion([...said, userMessage(memoryText(this.#history))], question);
   }
 
   /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
@@ -150,13 +162,14 @@ class RollingMemory {
   }
 
   /**
-   * Returns the tokens of a request, and those its report counts beside the messages, for the next conversation. `counts`
-   * are the tokens of the messages before the reported answer and from it on.
+   * Returns the tokens of a request, those of them beside the messages (`overhead`), and those its report counts beside them,
+   * for the next conversation. `counts` are the tokens of the messages before the reported answer and from it on.
    */
   #measured(report, [counted, since]) {
-    if (report === undefined) return { beside: this.#beside, tokens: counted + since + this.#overhead() };
-    const beside = Math.max(0, (countsOf(report)?.prompt ?? report.totalTokens) - counted);
-    return { beside, tokens: counted + since + this.#overhead(beside) };
+    const prompt = report && (countsOf(report)?.prompt ?? report.totalTokens);
+    const beside = report === undefined ? this.#beside : Math.max(0, prompt - counted);
+    const overhead = this.#overhead(beside);
+    return { beside, overhead, tokens: counted + since + overhead };
   }
 
   /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
@@ -172,11 +185,15 @@ class RollingMemory {
     return value;
   }
 
-  #verdict(tokens, pendingUserMessage) {
+  #verdict({ tokens, overhead }, pendingUserMessage) {
     const { preCheckRatio, postCheckRatio } = this.#options;
     const phase = pendingUserMessage === undefined ? "post" : "pre";
-    const share = tokens / this.#window();
-    return { needed: share > (phase === "pre" ? preCheckRatio : postCheckRatio), phase, ratio: share };
+    const most = phase === "pre" ? preCheckRatio : postCheckRatio;
+    const window = this.#window();
+    const ratio = tokens / window;
+    // No roll-over frees anything of the overhead. If that alone is too much, the messages may fill the rest.
+    const filled = overhead > window * most ? (tokens - overhead) / this.#room(overhead) : ratio;
+    return { needed: filled > most, phase, ratio };
   }
 
   #window() {
@@ -184,9 +201,9 @@ class RollingMemory {
   }
 
   /** Returns the tokens of the window without the overhead. */
-  #room() {
+  #room(overhead = this.#overhead()) {
     const window = this.#window();
-    return Math.max(window * MIN_ROOM_RATIO, window - this.#overhead());
+    return Math.max(window * MIN_ROOM_RATIO, window - overhead);
   }
 
   /** Returns the new conversation; undefined if there is nothing to summarise. An aborted call changes nothing. */
@@ -194,7 +211,7 @@ class RollingMemory {
     const split = await this.#splitToFit(withoutQuestion(messages, question), question);
     const { system, tail, rounds } = split;
     const hadHistory = this.#history.length > 0;
-    const pairs = await this.#summarise(rounds, signal);
+    const pairs = await this.#summarise(this.#uncovered(rounds), signal);
     const otherTokens = await countTokensAsync(withQuestion([...system, ...tail], question));
     let [known, merged, fitted] = [];
     do {
@@ -212,6 +229,7 @@ class RollingMemory {
     const made = [...system, ...opened];
     // Before the events, so that their listeners find the new memory.
     this.#history = history;
+    this.#taken = undefined;
     if (isNew) this.#last = { given: withoutQuestion(given, question), made };
     const tell = (type, summary, details) =>
       this.#reporter.emit({ type, summary: JSON.stringify(summary), summarizedCount, ...details });
@@ -224,6 +242,13 @@ class RollingMemory {
     });
     // A copy, because the host owns the returned array.
     return withQuestion(made.slice(), question);
+  }
+
+  /** Drops the rounds that the host has summarised. */
+  #uncovered(rounds) {
+    const { rounds: taken = [], history } = this.#taken ?? {};
+    const isCovered = history !== this.#history && isDeepStrictEqual(rounds.slice(0, taken.length), taken);
+    return isCovered ? rounds.slice(taken.length) : rounds;
   }
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
@@ -239,11 +264,14 @@ class RollingMemory {
   /** Returns the system messages, the newest messages, and the rounds before them. */
   #split(messages, keep) {
     const list = messages.filter(isObject);
-    const system = list.filter((message) => message.role === "system");
-    const others = list.filter((message) => message.role !== "system");
+    const system = list.filter(isSystem);
+    const others = list.filter((message) => !isSystem(message));
     const memory = readMemory(others[0]);
-    // A restarted process finds its memory in the transcript.
-    if (memory !== undefined && this.#history.length === 0) this.#remember(memory);
+    // A restarted process finds its memory in the transcript, which can be newer than a saved one.
+    if (memory !== undefined && this.#last === undefined) {
+      this.#remember(memory);
+      this.#last = {};
+    }
     const conversation = memory === undefined ? others : others.slice(1);
     return { system, conversation, ...splitRounds(conversation, keep) };
   }
@@ -311,6 +339,8 @@ function userMessage(said) {
   const content = typeof said === "string" ? [{ type: "text", text: said }] : said;
   return { role: "user", content, timestamp: Date.now() };
 }
+
+const isSystem = (message) => message?.role === "system";
 
 /** Appends the question unless it is there. */
 function withQuestion(messages, question) {

@@ -3,7 +3,14 @@
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const { callsIn, groupStarts, isResult, plainText, withCalls } = require("../shapes/text.js");
+const {
+  callsIn,
+  groupStarts,
+  isResult,
+  plainText,
+  withCalls,
+  withoutThinking,
+} = require("../shapes/text.js");
 
 /** The question of a round that holds one of pi's summaries. */
 const SUMMARY_QUESTION = "(earlier conversation)";
@@ -37,7 +44,7 @@ function roundsIn(messages) {
       rounds.push({ at, q: plainText(message.content), a: "" });
       hasFinal = false;
     } else if (message.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason)) {
-      const words = plainText(message.content);
+      const words = withoutThinking(plainText(message.content));
       const isFinal = callsIn(message).length === 0;
       if (words.trim() === "" || rounds.length === 0 || (hasFinal && !isFinal)) continue;
       rounds.at(-1).a = words;

@@ -19,7 +19,7 @@ const KINDS = [
 ];
 /** Messages of errors without a result code of their own. */
 const WORDS = [
-  [/(?:connection|database) is not open|has been finalized/, "CLOSED"],
+  [/(?:connection|database) is not open/, "CLOSED"],
   [/busy executing/, "BUSY"],
   [/no such table/, "NO_TABLE"],
   [/no such column|has no column|no column named|ON CONFLICT|is not a table|cannot modify/, "FOREIGN"],
@@ -49,6 +49,9 @@ class SqliteHandle {
       statement.run(...values);
       return [];
     } catch (error) {
+      // node:sqlite can open a closed handle again, but not its statements.
+      const isStale = /has been finalized/.test(error?.message) && this.#statements.delete(sql);
+      if (isStale) return this.run(sql, values);
       throw coded(error);
     }
   }
@@ -90,7 +93,8 @@ class SqliteHandle {
     statement.safeIntegers?.(false);
     statement.setReadBigInts?.(false);
     statement.setReturnArrays?.(false);
-    this.#statements.set(sql, statement);
+    // SQLite crashes where a kept EXPLAIN of an upsert meets a changed schema.
+    if (!sql.startsWith("EXPLAIN")) this.#statements.set(sql, statement);
     return statement;
   }
 }

@@ -2,7 +2,7 @@
 // as JSON that cannot close them. The prompt calls it a record, because it can hold instructions.
 "use strict";
 
-const { callsIn, readCall, storable, wholeChars } = require("../shapes/text.js");
+const { callsIn, readCall, storable, wholeChars, withoutThinking } = require("../shapes/text.js");
 const { countTokensAsync } = require("../tools/count.js");
 
 /** Sampling temperature of the request: low, to stay close to the facts. */
@@ -113,8 +113,12 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     if (answer === controller) return failed(`the summariser did not answer within ${timeoutMs} ms`);
     if (typeof answer !== "string") return failed(`the summariser returned ${typeof answer}, not a string`);
     if (answer.trim() === "") return failed("the summariser returned an empty text");
+    const text = withoutThinking(answer);
+    if (text.trim() === "") return failed("the summariser returned only thinking");
+    if (text.length > Math.max(MAX_TOKENS * CHARS_PER_TOKEN, unitsOf(messages)))
+      return failed("the summariser returned more than it was given");
     // A model's text can end in half a surrogate pair.
-    return { text: storable(answer) };
+    return { text: storable(text) };
   } catch (cause) {
     if (signal?.aborted) return {};
     return failed(`the summariser failed: ${cause?.message ?? cause}`, cause);
@@ -122,6 +126,15 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
     clearTimeout(timer);
     signal?.removeEventListener?.("abort", stop);
   }
+}
+
+/** UTF-16 units of the texts and calls of messages. */
+function unitsOf(messages) {
+  const said = messages.flatMap((message) => [
+    message.content,
+    ...callsIn(message).map((call) => readCall(call).arguments),
+  ]);
+  return said.reduce((units, { length }) => units + length, 0);
 }
 
 /** Calls a function, or a service with `callAI(prompt, provider, useTools)`. */

@@ -6,7 +6,7 @@ const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require
 const { attempt } = require("../helpers.js");
 const { isUnsent, joinedText, json } = require("../hook/snapshot.js");
 const { checkMessages, show } = require("../options.js");
-const { answeredId, callsIn, isResult, plainText, readCall } = require("./text.js");
+const { answeredId, callsIn, checkNoResults, isResult, plainText, readCall } = require("./text.js");
 
 /** OpenAI's parts without a block of their own. They stay as they are. */
 const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
@@ -25,6 +25,7 @@ const mediaIn = (content) => (Array.isArray(content) ? content.filter(isMedia) :
 
 function toOpenAIMessages(messages) {
   checkMessages("toOpenAIMessages", messages);
+  messages.forEach(checkNoResults);
   const unsentCalls = new Set();
   const converted = [];
   let images = [];

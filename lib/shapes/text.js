@@ -22,6 +22,13 @@ function wordsOf(block) {
   return block?.type === "image" ? [IMAGE_NOTE] : [];
 }
 
+/** Reasoning that opens an answer. Some chat templates put its opening tag in the prompt, so that only the closing one is there. */
+const THINKING =
+  /^\s*<(think|thinking|thought)>(?:.*?<\/\1>|.*)|^(?:(?!<think).)*?<\/think(?:ing)?>[^\S\n]*(?:\n|$)/is;
+
+/** Drops the reasoning that local servers leave in the text of an answer. */
+const withoutThinking = (answer) => answer.replace(THINKING, "");
+
 /** Returns the tool calls of a message. */
 function callsIn({ content, toolCalls, tool_calls: others }) {
   const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
@@ -30,6 +37,14 @@ function callsIn({ content, toolCalls, tool_calls: others }) {
 
 /** True for a tool's result, pi's or a session's. */
 const isResult = ({ role }) => role === "tool" || role === "toolResult";
+
+/** Throws a TypeError for results inside a message, as the guard takes them. */
+function checkNoResults(message) {
+  if (!message?.toolResults?.length) return;
+  throw new TypeError(
+    'message.toolResults is not taken here; make each result a message of its own, { role: "tool", content, toolCallId }',
+  );
+}
 
 /** Returns the id of the call that a result answers. */
 const answeredId = ({ toolCallId, tool_call_id: id = toolCallId }) => id;
@@ -88,6 +103,7 @@ module.exports = {
   UNKNOWN,
   answeredId,
   callsIn,
+  checkNoResults,
   clip,
   groupStarts,
   isPlain,
@@ -98,5 +114,6 @@ module.exports = {
   storable,
   wholeChars,
   withCalls,
+  withoutThinking,
   written,
 };

@@ -62,8 +62,9 @@ class Encoding {
   #encoded(text, allowedSpecial, disallowedSpecial) {
     // A file states where its special tokens may occur, so the native encoder finds them.
     const isNative = this.#isLoaded && allowedSpecial === "all" && this.#extended === undefined;
+    const isSure = isNative && namesNone(disallowedSpecial ?? NONE);
+    const parts = isSure ? [] : this.#parts(text, allowedSpecial, disallowedSpecial);
     if (isNative) return encodeText(checkText("encode", text), this.name, true);
-    const parts = this.#parts(text, allowedSpecial, disallowedSpecial);
     if (parts.length === 1 && typeof parts[0] === "string") return encodeText(parts[0], this.name);
     return parts.flatMap((part) =>
       typeof part === "number" ? part : numbersOf(encodeText(part, this.name)),
@@ -109,7 +110,6 @@ class Encoding {
   #parts(text, allowedSpecial = NONE, disallowedSpecial = this.#isStrict ? "all" : NONE) {
     checkText("encode", text);
     if (isEmpty(allowedSpecial) && isEmpty(disallowedSpecial)) return [text];
-    const namesNone = (special) => special === "all" || isEmpty(special);
     const isPlain = this.#isUsual && namesNone(allowedSpecial) && namesNone(disallowedSpecial);
     if (isPlain && !text.includes("<|")) return [text];
     const allowed = allowedSpecial === "all" ? undefined : setOf("allowedSpecial", allowedSpecial);
@@ -182,6 +182,9 @@ function* whole(tokens) {
 
 /** js-tiktoken also takes null for none. */
 const isEmpty = (special) => special === null || (Array.isArray(special) && special.length === 0);
+
+/** True if no special token is named apart. */
+const namesNone = (special) => special === "all" || isEmpty(special);
 
 function setOf(option, value) {
   if (isEmpty(value)) return new Set();

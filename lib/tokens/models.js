@@ -55,11 +55,14 @@ function encodingOf(model) {
   return ENCODING_OF.get(family) ?? (NEWER.test(name) ? "o200k_base" : undefined);
 }
 
+/** What may be before a model's name without a slash. */
+const PREFIX = /^(?:(?:ft|openai|azure|azure_openai)[:.])+/;
+
 /** Returns a model's name without its vendor and without the marks of fine-tuning. */
 function bare(model) {
   const name = model.trim().toLowerCase();
   const own = name.slice(name.lastIndexOf("/") + 1);
-  return own.startsWith("ft:") ? own.split(":")[1] : own.split(":")[0];
+  return own.replace(PREFIX, "").split(":")[0];
 }
 
 const ELSEWHERE =

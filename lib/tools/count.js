@@ -15,13 +15,16 @@ async function countTokensAsync(input, options) {
   return count(input, options, true);
 }
 
+/** True for an object that may be a message. A promise, a Buffer or a whole request is none. */
+const isMessage = (value) => isObject(value) && ["role", "content", "type"].some((name) => name in value);
+
 function count(input, options, offThread) {
   const encoding = numberIn("countTokens", options);
   const isText = typeof input === "string";
   if (isText && !offThread) return native().countText(input, encoding);
   const message = isText ? { role: "user", content: input } : input;
   const list = Array.isArray(message) ? message : [message];
-  if (!list.every(isObject)) {
+  if (!Array.from(list).every(isMessage)) {
     throw new TypeError("countTokens: input must be a string, a message or an array of messages");
   }
   const sizes = sizesOf(new Shapes().read(list), offThread, encoding);
@@ -53,7 +56,8 @@ function sizesOf(list, offThread, encoding, byLength) {
 
 /** True for a chat: every message is text, without calls or images beside it. */
 function isChat(input) {
-  if (!Array.isArray(input) || !input.every((message) => typeof message?.content === "string")) return false;
+  if (!Array.isArray(input) || !Array.from(input).every((one) => typeof one?.content === "string"))
+    return false;
   const isText = ({ content }) => typeof content === "string" || content.every(({ type }) => type === "text");
   // countTokens reads only the contents of a message of another shape.
   return attempt(() => new Shapes().read(input).every(isText), true);
@@ -82,4 +86,4 @@ function checkLimit(limit) {
   throw new TypeError(`isWithinTokenLimit: limit is ${String(limit)}; it must be a number from 0 on`);
 }
 
-module.exports = { countEach, countTokens, countTokensAsync, isWithinTokenLimit };
+module.exports = { countEach, countTokens, countTokensAsync, isMessage, isWithinTokenLimit };

@@ -2,6 +2,7 @@
 "use strict";
 
 const { LAYERS, afterOf, editsByMessage, keptOf } = require("../hook/events.js");
+const { sumOf } = require("../helpers.js");
 const { Hook } = require("../hook/hook.js");
 
 async function explain(messages, options) {
@@ -12,6 +13,11 @@ async function explain(messages, options) {
 /** The explanation of a call of a hook. */
 function explanationOf({ plan, conversation }) {
   const { forms, kept } = conversation.explanation();
+  const edits = editsByMessage(plan, conversation.tokens());
+  const drops = edits.filter(({ action }) => action === "drop");
+  const left = plan.tokensBefore - plan.tokensAfter - sumOf(edits.map(({ tokensSaved }) => tokensSaved));
+  // A dropped message also saves the tokens that the provider counts around it.
+  for (const drop of drops) drop.tokensSaved += Math.max(0, Math.round(left / drops.length));
   return {
     tokensBefore: plan.tokensBefore,
     tokensAfter: plan.tokensAfter,
@@ -19,7 +25,7 @@ function explanationOf({ plan, conversation }) {
     scale: plan.scale,
     schedule: { mode: plan.schedule, why: plan.reason, ...plan.arithmetic },
     kept: kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
-    edits: editsByMessage(plan, conversation.tokens()).map((edit) => ({
+    edits: edits.map((edit) => ({
       index: edit.index,
       // A repair drops messages for no layer; they are listed with the window's drops.
       layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,

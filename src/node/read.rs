@@ -13,13 +13,13 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
 use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
-use crate::context::facts::transcript::{Refusal, Usage};
+use crate::context::facts::transcript::{Refusal, Refused, Usage};
 use crate::context::request::validity::{self, Family};
 use crate::contract::{Block, Role};
 use crate::fault;
 
 /// Numbers of a usage report, the first fields of an assistant message.
-const USAGE_NUMBERS: usize = 11;
+const USAGE_NUMBERS: usize = 13;
 /// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
@@ -166,15 +166,20 @@ impl<'a> Cursor<'a> {
         for amount in &mut amounts {
             *amount = finite(self.number()?).filter(|&number| number >= 0.0);
         }
-        let [input, cache_read, cache_write, cache_write_1h, costs @ .., prompt, limit, output, excess] =
-            amounts;
-        let [cost_input, cost_cache_read, cost_cache_write] = costs;
+        let [input, cache_read, cache_write, cache_write_1h, more @ ..] = amounts;
+        let [cost_input, cost_cache_read, cost_cache_write, prompt, limit, output, excess, images, of] = more;
         let refused = prompt.map(|tokens| Refusal {
             // 0 means a refusal that does not name its prompt.
             prompt: Some(tokens).filter(|&tokens| tokens > 0.0),
             limit,
             output,
             excess,
+            images: images.map(|count| count as u32),
+            of: match of {
+                Some(1.0) => Refused::Body,
+                Some(2.0) => Refused::Image,
+                _ => Refused::Tokens,
+            },
         });
         Ok(Usage {
             input,
@@ -250,21 +255,27 @@ mod tests {
     /// The row as `contract.test.mjs` has it from `lib/hook/snapshot.js`.
     #[test]
     fn reads_a_report_in_the_order_in_which_it_is_written() {
-        let rows = |reported: [f64; 11]| {
+        let rows = |reported: [f64; USAGE_NUMBERS]| {
             let role = Role::Assistant as usize as f64;
             let numbers = [&[role, SENT as f64, 1.0, 0.0][..], &reported, &[0.0]].concat();
             Batch { numbers, units: Vec::new(), ends: vec![0; 3] }
         };
-        let batch = rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8000.0, 8192.0, 1000.0, 300.0]);
-        let other = rows([0.0; 11]);
+        let batch = rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8000.0, 8192.0, 1000.0, 300.0, 5.0, 1.0]);
+        let other = rows([0.0; 13]);
         let read = |batch: &Batch| {
             let Ok([raw]) = <[Raw<'_>; 1]>::try_from(batch.messages().ok()?) else { return None };
             let RawRole::Assistant { usage, .. } = raw.role else { return None };
             Some((usage, raw.identity, raw.fingerprint))
         };
         let (usage, identity, fingerprint) = read(&batch).expect("is an answer");
-        let refused =
-            Refusal { prompt: Some(8000.0), limit: Some(8192.0), output: Some(1000.0), excess: Some(300.0) };
+        let refused = Refusal {
+            prompt: Some(8000.0),
+            limit: Some(8192.0),
+            output: Some(1000.0),
+            excess: Some(300.0),
+            images: Some(5),
+            of: Refused::Body,
+        };
         let wanted = Usage {
             input: Some(1.0),
             cache_read: Some(2.0),

@@ -12,6 +12,8 @@ import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
 /** The text that pi shows in place of reasoning that the provider sent encrypted. */
 const REDACTED = "[Reasoning redacted]";
+/** The text that Claude Code sends in place of a result that it cleared. */
+const CLEARED = "[Old tool result content cleared]";
 /** Marks what Claude Code itself told the model. */
 const META_TYPE = "claude-code-meta";
 const NO_MESSAGE = "This line carries no message.";
@@ -33,14 +35,18 @@ export const claude = {
     parent: line.parentUuid,
     isSide: line.isSidechain === true || typeof line.parent_tool_use_id === "string",
     timestamp: timeOf(line.timestamp),
+    replacements: [],
   }),
 
   forms: {
     // A compaction begins a new root; the path goes on with what it compacted.
-    system: ({ subtype, compactMetadata, parentUuid, logicalParentUuid }) =>
+    system: ({ subtype, compactMetadata, microcompactMetadata, parentUuid, logicalParentUuid }) =>
       subtype === "compact_boundary"
         ? { boundary: compactMetadata ?? {}, parent: parentUuid ?? logicalParentUuid }
-        : {},
+        : {
+            replacements: listOf(microcompactMetadata?.compactedToolIds).map((toolUseId) => ({ toolUseId })),
+          },
+    "content-replacement": ({ replacements }) => ({ replacements: listOf(replacements) }),
     // A sub-agent's message. The line is a link of the path.
     progress: ({ data }) =>
       data?.type === "agent_progress" && data.message?.type === "assistant"
@@ -61,7 +67,8 @@ export const claude = {
 
   recordingOf(entries) {
     const known = new Set();
-    const lines = entries.filter(({ id }) => id === undefined || (!known.has(id) && known.add(id)));
+    const isNew = ({ id }) => id === undefined || (!known.has(id) && known.add(id));
+    const lines = inOrder(entries.filter(isNew));
     const speaks = ({ message, boundary }) => (message ?? boundary) !== undefined;
     const main = lines.filter(({ isSide }) => !isSide);
     // The file of a sub-agent itself has nothing else.
@@ -76,6 +83,39 @@ export const claude = {
   },
 };
 
+/**
+ * The lines in the order of the conversation. A line that a compaction preserved stands before it; some versions write it behind
+ * the summary only. The preserved lines are parents of the compaction, since its own parent may hang on a copy of an early line.
+ * A later line that hangs on one of them follows the summary.
+ */
+function inOrder(lines) {
+  const byId = new Map(lines.map((line) => [line.id, line]));
+  const summaries = new Map();
+  let compaction = { preserved: [] };
+  const ordered = lines.flatMap((line) => {
+    const { boundary, isSummary, parent } = line;
+    if (isSummary) {
+      for (const id of compaction.preserved) summaries.set(id, line.id);
+      return Object.assign(line, { compaction });
+    }
+    if (boundary === undefined) return Object.assign(line, { parent: summaries.get(parent) ?? parent });
+    const preserved = preservedBy(boundary, lines);
+    compaction = { preserved, tokensBefore: boundary.preTokens };
+    line.parent = [parent, ...preserved];
+    return [...preserved.flatMap((id) => byId.get(id) ?? []), line];
+  });
+  return Array.from(new Set(ordered));
+}
+
+/** The ids of the lines that a compaction preserved: those it lists; earlier versions name the first and the last. */
+function preservedBy({ preservedMessages: list, preservedSegment: ends }, lines) {
+  const listed = list?.allUuids ?? list?.uuids;
+  if (listed != null || typeof ends?.headUuid !== "string") return [listed ?? []].flat();
+  const [from, to] = [ends.headUuid, ends.tailUuid].map((each) => lines.findIndex(({ id }) => id === each));
+  return from < 0 ? [] : lines.slice(from, to + 1).flatMap(({ id }) => id ?? []);
+}
+
+const listOf = (value) => (Array.isArray(value) ? value : []);
 const responsesIn = (lines) => new Set(lines.flatMap(({ response }) => response ?? []));
 
 /** The parts of one type in the content of a line. */
@@ -98,14 +138,15 @@ function stepsOf(lines, selected) {
   const calls = lines.flatMap((line) => partsIn(line, "tool_use"));
   const toolNames = new Map(calls.map(({ id, name }) => [id, name]));
   const steps = new Map();
-  let boundary = {};
   for (const line of lines) {
     const { id, response, message, isSummary } = line;
-    boundary = line.boundary ?? boundary;
-    if (isSummary) addSummary(steps, line, { boundary, isSelected: selected.has(line) });
-    if (isSummary || message === undefined || !selected.has(line)) continue;
-    if (response === undefined) {
-      for (const each of messagesOf(line, toolNames)) steps.set(each, { ids: [id], message: each });
+    for (const each of line.replacements) steps.set(each, replacementOf(each));
+    if (message === undefined || !selected.has(line)) continue;
+    if (isSummary) {
+      steps.set(message, summaryOf(line, steps.size === 0));
+    } else if (response === undefined) {
+      for (const each of messagesOf(line, toolNames))
+        steps.set(each, { ids: [id], id: each.toolCallId, message: each });
     } else {
       const { ids = [], message: before } = steps.get(response) ?? {};
       steps.set(response, { ids: [...ids, id], message: answerOf(line, before) });
@@ -114,14 +155,19 @@ function stepsOf(lines, selected) {
   return withResultsBehindCalls(Array.from(steps.values()));
 }
 
-/** A preserved line keeps its old parent: then the path goes around the compaction. */
-function addSummary(steps, { message, timestamp }, { boundary, isSelected }) {
-  const preserved = new Set([boundary.preservedMessages?.uuids ?? []].flat());
-  const keeps = ({ ids }) => ids?.some((id) => preserved.has(id));
-  if (!isSelected && !Array.from(steps.values()).some(keeps)) return;
-  const [summary, tokensBefore] = [joinedText(message.content), boundary.preTokens];
+/** The step of a result that Claude Code replaced or cleared. */
+const replacementOf = (given) => ({
+  target: given?.toolUseId,
+  replace: (result) => ({ ...result, content: [{ type: "text", text: given.replacement ?? CLEARED }] }),
+});
+
+/** The step of a summary: a message where nothing is before it. */
+function summaryOf({ message, timestamp, compaction: { preserved, tokensBefore } }, isFirst) {
+  const summary = joinedText(message.content);
   const own = present({ role: "compactionSummary", summary, tokensBefore, timestamp });
-  steps.set(message, steps.size === 0 ? { message: own } : { compaction: { head: [own], keeps } });
+  const known = new Set(preserved);
+  const keeps = ({ ids }) => ids?.some((id) => known.has(id));
+  return isFirst ? { message: own } : { compaction: { head: [own], keeps } };
 }
 
 /** The steps with each result right behind the answer that called for it, as they were sent. */
@@ -172,8 +218,7 @@ function answerOf({ message, hasFailed, timestamp }, before = { content: [], tim
 /** The parts of a content, encrypted reasoning as pi shows it. */
 function partsOf(content) {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  const list = Array.isArray(content) ? content : [];
-  return list.map((part) =>
+  return listOf(content).map((part) =>
     part?.type === "redacted_thinking"
       ? { type: "thinking", thinking: REDACTED, signature: part.data }
       : part,

@@ -7,15 +7,23 @@ import { claude } from "./claude.mjs";
 import { pi } from "./pi.mjs";
 import { isObject, Recording, timeOf } from "./recording.mjs";
 
+/** Types of items of OpenAI's Responses API that have no role. */
+const ITEM = /^(?:reasoning|\w+_call(?:_output)?)$/;
+
 /** Bare messages: pi's, or those of a stack whose shape is known. */
 const bare = {
-  isLine: ({ role }) => typeof role === "string",
+  isLine: ({ role, type }) => typeof role === "string" || ITEM.test(type),
   entryOf: (message) =>
     bare.isLine(message) ? { message } : { problem: "This is not a message: it has no role." },
   forms: {},
   recordingOf(entries) {
-    const messages = new Shapes().read(entries.flatMap(({ message }) => message ?? []));
-    const steps = messages.map((message) => ({ message }));
+    const steps = [];
+    for (const message of new Shapes().read(entries.flatMap(({ message }) => message ?? []))) {
+      const last = steps.at(-1)?.message;
+      // The items of a response are one answer.
+      if (last?.leadsNext && message.leadsNext) last.content.push(...message.content);
+      else steps.push({ message });
+    }
     return new Recording("messages", steps);
   },
 };

@@ -32,7 +32,7 @@ export class Recording {
     let context = [];
     for (const step of steps) {
       const { message, target, replace, compaction } = step;
-      const edited = target && known.find(({ id }) => id === target);
+      const edited = target ? known.find(({ id }) => id === target) : undefined;
       if (message !== undefined) {
         const said = { ...step, number: this.#say(message) };
         known.push(said);
@@ -99,17 +99,18 @@ export class Recording {
 const hasUsed = (usage) => ["input", "output", "cacheRead", "cacheWrite"].some((kind) => usage?.[kind] > 0);
 
 /**
- * The entries from a root to `leaf`, an id, by their parents. A root has the parent null. The entry before replaces a
- * missing parent or leaf. A loop of parents ends where it closes.
+ * The entries from the roots to `leaf`, an id, by their parents. A root has the parent null; an entry may have a list of parents.
+ * The entry before replaces a leaf or a parent that is missing or comes later.
  */
 export function pathTo(leaf, entries) {
   const places = new Map(entries.map(({ id }, at) => [id ?? at, at]));
-  const placeOf = (id, at) => (id === null ? -1 : (places.get(id) ?? at - 1));
+  const placeOf = (id, at) => (id === null ? -1 : places.get(id) < at ? places.get(id) : at - 1);
   const path = new Set();
-  let at = placeOf(leaf, entries.length);
-  while (at >= 0 && !path.has(entries[at])) {
+  const open = [placeOf(leaf, entries.length)];
+  for (const at of open) {
+    if (at < 0 || path.has(entries[at])) continue;
     path.add(entries[at]);
-    at = placeOf(entries[at].parent, at);
+    for (const parent of [entries[at].parent].flat()) open.push(placeOf(parent, at));
   }
   return Array.from(path).reverse();
 }

@@ -17,10 +17,11 @@ const KINDS = ["input", "read", "write"];
 const FREE = { input: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
- * `{ prices, byCall }` for a recording. Each price is in dollars per million tokens, or in tokens of input per token if the `unit` is
- * "tokens". `byCall` has `{ input, read, write }` per call. `prices` is `{ unit, source, model, ttlSeconds, input, read, write, range }`
- * of the most frequent model that was not free; `range` has the lowest and the highest price of all calls. `ttlSeconds` is undefined
- * if its provider publishes none. `named` holds the user's prices, `cache` the hook's option.
+ * `{ prices, byCall, reported }` for a recording. Each price is in dollars per million tokens, or in tokens of input per token if
+ * the `unit` is "tokens". `byCall` has `{ input, read, write }` per call. `prices` is `{ unit, source, model, ttlSeconds, input, read,
+ * write, range }` of the most frequent model that was not free; `range` has the lowest and the highest price of all calls.
+ * `ttlSeconds` is undefined if its provider publishes none. `reported` is the cost of the input by the usage of the calls, NaN if
+ * one has none. `named` holds the user's prices, `cache` the hook's option.
  */
 export function pricesOf(recording, named, cache = {}) {
   const answers = recording.calls.length > 0 ? recording.calls.map(({ at }) => recording.all[at]) : [{}];
@@ -46,6 +47,10 @@ export function pricesOf(recording, named, cache = {}) {
     const write = cache.write === undefined ? cacheWrite : cache.write * input;
     return { input: input / unit, read: read / unit, write: write / unit };
   });
+  const reported = calls.reduce((sum, { counts }, i) => {
+    const { input, read, write } = byCall[i];
+    return sum + unit * (counts.input * input + counts.cacheRead * read + counts.cacheWrite * write);
+  }, 0);
   const model = mostFrequent(calls.filter((_, i) => byCall[i].input > 0));
   const isHourly = answers.some(({ usage }) => usage?.cacheWrite1h > 0);
   const prices = {
@@ -56,7 +61,7 @@ export function pricesOf(recording, named, cache = {}) {
     ...byCall[calls.findLastIndex((call) => call.model === model)],
     range: Object.fromEntries(KINDS.map((kind) => [kind, rangeOf(byCall.map((price) => price[kind]))])),
   };
-  return { prices, byCall };
+  return { prices, byCall, reported };
 }
 
 const rangeOf = (values) => [Math.min(...values), Math.max(...values)];

@@ -11,19 +11,22 @@ import { billOf, estimatesOf } from "./play.mjs";
 import { cacheKindOf, cacheOptionsOf, pricesOf } from "./prices.mjs";
 
 const { LAYERS } = contract;
+/** Windows that most models have, in tokens. */
+const WINDOWS = [contract.hookOptions.contextWindow.default, 1_000_000];
 
 /** The policy that edits nothing. */
 export const unedited = async (messages) => messages;
 
 /**
- * Settings of a run: `{ hook, contextWindow, prices, byCall, estimates, cache }`. `hook` holds the hook's options, `price` the user's
- * price.
+ * Settings of a run: `{ hook, contextWindow, prices, byCall, reported, estimates, cache }`. `hook` holds the hook's options, `price`
+ * the user's price. Without an option the window is one that holds every prompt that was reported.
  */
 export function settingOf(session, hook, price) {
-  const { contextWindow = contract.hookOptions.contextWindow.default } = hook;
-  const { prices, byCall } = pricesOf(session, price, hook.cache);
+  const { prices, byCall, reported } = pricesOf(session, price, hook.cache);
   const estimates = estimatesOf(session, hook);
-  return { hook, contextWindow, prices, byCall, estimates, cache: cacheKindOf(session, prices) };
+  const largest = Math.max(0, ...estimates.map(({ reported = 0 }) => reported));
+  const { contextWindow = WINDOWS.find((window) => window >= largest) ?? largest } = hook;
+  return { hook, contextWindow, prices, byCall, reported, estimates, cache: cacheKindOf(session, prices) };
 }
 
 /**
@@ -68,7 +71,7 @@ function savedByLayer({ edits }, tokens) {
 }
 
 /** The sums of a run, and its cost under the cache of the setting. */
-export function summaryOf({ none, ours, record: { calls } }, { cache, prices }) {
+export function summaryOf({ none, ours, record: { calls } }, { cache, prices, reported }) {
   const { messagesBefore = 0, messagesAfter = 0 } = calls.at(-1) ?? {};
   const savedBy = (layer) => calls.reduce((sum, { saved }) => sum + saved[layer], 0);
   const spread = (name) => {
@@ -86,6 +89,6 @@ export function summaryOf({ none, ours, record: { calls } }, { cache, prices }) 
     callsOverWindow: pair("overflows"),
     totalMs: spread("totalMs"),
     blockedMs: spread("blockedMs"),
-    cost: { cache, prices, before: none.dollars[cache], after: ours.dollars[cache] },
+    cost: { cache, prices, reported, before: none.dollars[cache], after: ours.dollars[cache] },
   };
 }

@@ -127,7 +127,9 @@ impl Fold {
                 self.decide(false);
             }
         }
-        let edited = self.pending.take().map_or(self.account.sent(), |pending| pending.call.sent.edited);
+        let pending = self.pending.take().map(|pending| pending.call.sent);
+        let (edited, images) =
+            pending.map_or((self.account.sent(), self.account.images()), |sent| (sent.edited, sent.images));
         if self.layers.is_some() {
             self.account.end_trial();
         } else {
@@ -138,7 +140,7 @@ impl Fold {
         // If a summary replaced the answered call, which was recent, the latest stated window holds.
         let stated_window = is_planned_here.then_some(self.host_limits.context_window);
         let stated_window = stated_window.or_else(|| lessons.stated_window());
-        let planned = SentSizes { raw: self.account.raw(), edited, stated_window };
+        let planned = SentSizes { raw: self.account.raw(), edited, images, stated_window };
         let (sent, is_ours) = (other_list.unwrap_or(planned), is_planned_here || other_list.is_some());
         if is_ours {
             lessons.answered(message, sent);
@@ -204,7 +206,8 @@ impl Fold {
             None => Some(self.decide_sticky(is_first)),
         };
         let stated_window = Some(self.host_limits.context_window);
-        let sent = SentSizes { raw: self.account.raw(), edited: self.account.sent(), stated_window };
+        let (raw, edited, images) = (self.account.raw(), self.account.sent(), self.account.images());
+        let sent = SentSizes { raw, edited, images, stated_window };
         let last = self.account.rows().last().map(|row| row.message.identity);
         let call = Call { last, sent, estimated: self.context() };
         let moves = decided.is_some_and(|decided| decided.verdict.moves());

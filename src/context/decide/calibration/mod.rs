@@ -14,7 +14,8 @@ pub use self::learned::LearnedWindow;
 use self::line::{Line, Report};
 use self::lines::Lines;
 use super::by_model::ByModel;
-use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
+use crate::context::facts::transcript::{Assistant, Message, Refusal, Refused, Source};
+use crate::context::request::account::ImageSize;
 use crate::context::request::layers::Limits;
 use crate::tokens::estimate::{Estimate, Size};
 
@@ -27,6 +28,8 @@ const UNREPORTED: usize = 16;
 /// Smallest share of the estimate that a reported or refused prompt has, and largest relative error of the latter. Beyond it
 /// the number is not of this request.
 const BELIEVED: f64 = 0.5;
+/// Characters of text for a token: enough to tell whether images fill a request.
+const TEXT_CHARS: usize = 4;
 
 /// Size of a request without the hook's edits and with them, in cl100k tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,6 +38,8 @@ pub struct SentSizes {
     pub raw: Size,
     /// With the edits decided then.
     pub edited: Size,
+    /// The images sent.
+    pub images: ImageSize,
     /// The window that the host stated at the call, in tokens; `None` if unknown.
     pub stated_window: Option<f64>,
 }
@@ -130,8 +135,9 @@ impl Calibration {
 
     /// The host's limits, narrowed by what refusals taught.
     pub fn narrow(&self, limits: &Limits) -> Limits {
-        let most_tokens = self.of_refusals().bound(&self.estimate());
-        let mut narrowed = Limits { most_tokens, ..limits.clone() };
+        let learned = self.of_refusals();
+        let (most_tokens, most_images) = (learned.bound(&self.estimate()), learned.images);
+        let mut narrowed = Limits { most_tokens, most_images, ..limits.clone() };
         if let Some(LearnedWindow { tokens, output }) = self.learned() {
             narrowed.context_window = tokens.min(limits.context_window);
             narrowed.output_tokens = output;
@@ -159,6 +165,10 @@ impl Calibration {
     }
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
+        if let Some(images) = image_limits(refusal, sent) {
+            self.models.change(source, |model| model.learned.images = model.learned.images.min(images));
+            return;
+        }
         let size = sent.edited;
         let estimated = self.estimate().tokens(size);
         let is_known = self.models.get(source).and_then(|model| model.lines.as_ref()).is_some();
@@ -237,6 +247,22 @@ impl Calibration {
         let known = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);
         let stated = Estimate { base: overhead_tokens.unwrap_or(known.base), ..known };
         self.line().map_or(stated, |line| line.estimate)
+    }
+}
+
+/// The limits of the next request's images, if these were refused: as many as named, none as large as the largest, or half of
+/// their characters if they are most of a body that is too large.
+fn image_limits(refusal: Refusal, SentSizes { edited, images, .. }: SentSizes) -> Option<ImageSize> {
+    let most = ImageSize::MAX;
+    match refusal {
+        Refusal { images: Some(count), .. } => Some(ImageSize { count: count as usize, ..most }),
+        Refusal { of: Refused::Image, .. } => {
+            Some(ImageSize { largest: images.largest.saturating_sub(1), ..most })
+        }
+        Refusal { of: Refused::Body, .. } if images.chars > TEXT_CHARS * edited.cl100k => {
+            Some(ImageSize { chars: images.chars / 2, ..most })
+        }
+        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ fn on() -> Calibration {
 }
 
 fn both(tokens: usize) -> SentSizes {
-    SentSizes { raw: size(tokens), edited: size(tokens), stated_window: None }
+    SentSizes { raw: size(tokens), edited: size(tokens), ..SentSizes::default() }
 }
 
 fn size(cl100k: usize) -> Size {
@@ -92,7 +92,7 @@ proptest! {
     ) {
         let mut calibration = on();
         for (input, cached, raw, edited, model) in reports {
-            observe(&mut calibration, &answer(if model == 0 { "a" } else { "b" }, input, cached), SentSizes { raw: size(raw), edited: size(edited), stated_window: None });
+            observe(&mut calibration, &answer(if model == 0 { "a" } else { "b" }, input, cached), SentSizes { raw: size(raw), edited: size(edited), ..SentSizes::default() });
             let estimate = calibration.estimate();
             prop_assert!((0.15..=3.5).contains(&estimate.scale) && estimate.base.is_finite());
         }
@@ -120,7 +120,7 @@ fn a_new_model_that_leaves_less_than_nothing_starts_from_its_report() {
 fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
     // By the prior the raw size fits as well: 1.27 × 2 210 is 1.5 × 1 870.
     let mut calibration = after(&[("a", 1_085.0, 190)]);
-    let sent = SentSizes { raw: size(2_400), edited: size(2_060), stated_window: None };
+    let sent = SentSizes { raw: size(2_400), edited: size(2_060), ..SentSizes::default() };
     observe(&mut calibration, &answer("a", 1_085.0 + 1.5 * 1_870.0, 0.0), sent);
     close(calibration.estimate().tokens(size(1_000)), 1_085.0 + 1.5 * 810.0, 0.05);
 }
@@ -129,7 +129,7 @@ fn before_a_scale_is_learned_no_report_says_that_edits_were_not_sent() {
 fn report(calibration: &mut Calibration, step: usize, is_edited: bool, times: f64) -> f64 {
     let (raw, edited) = (1_000 * step, 400 + 330 * step);
     let tokens = 5_000.0 + 1.4 * if is_edited { edited as f64 } else { raw as f64 };
-    let sent = SentSizes { raw: size(raw), edited: size(edited), stated_window: None };
+    let sent = SentSizes { raw: size(raw), edited: size(edited), ..SentSizes::default() };
     observe(calibration, &answer("a", times * tokens, 0.0), sent);
     calibration.estimate().tokens(size(edited)) / (5_000.0 + 1.4 * edited as f64)
 }
@@ -231,7 +231,14 @@ fn window(calibration: &Calibration) -> (f64, f64, f64) {
     (limits.context_window, limits.output_tokens, limits.most_tokens)
 }
 
-const NAMED: Refusal = Refusal { prompt: Some(66_000.0), limit: Some(64_000.0), output: None, excess: None };
+const NAMED: Refusal = Refusal {
+    prompt: Some(66_000.0),
+    limit: Some(64_000.0),
+    output: None,
+    excess: None,
+    images: None,
+    of: Refused::Tokens,
+};
 
 #[test]
 fn a_limit_that_is_named_is_the_window_of_that_model_until_more_is_accepted() {

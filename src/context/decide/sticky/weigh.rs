@@ -144,9 +144,9 @@ impl Fold {
         let pays = |verdict| carried >= self.least_times(verdict, context) * rewrite;
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
         let is_refused = self.reports.calibration.room.is_some_and(|room| context > room);
-        let is_over =
-            is_refused || images::is_over(&self.account, &self.limits) || context > self.budget_due();
-        let verdict = if is_retry {
+        let has_too_many_images = images::is_over(&self.account, &self.limits);
+        let is_over = is_refused || has_too_many_images || context > self.budget_due();
+        let verdict = if is_retry && !has_too_many_images {
             Verdict::Wait
         } else if !is_over && holds_turn(&self.account) {
             Verdict::TurnOpen

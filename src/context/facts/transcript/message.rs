@@ -96,11 +96,11 @@ pub struct Usage {
     pub cost_cache_read: Option<f64>,
     /// Dollars for `cache_write`.
     pub cost_cache_write: Option<f64>,
-    /// The refusal, if the request was refused for its length.
+    /// The refusal, if the request was refused for its length or its images.
     pub refused: Option<Refusal>,
 }
 
-/// The refusal of a request for its length: the numbers of tokens that it names.
+/// The refusal of a request for its length, or for its images: the numbers that it names.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Refusal {
     /// Tokens of the prompt.
@@ -111,6 +111,22 @@ pub struct Refusal {
     pub output: Option<f64>,
     /// Tokens by which the request is over the limit.
     pub excess: Option<f64>,
+    /// Most images that the endpoint takes.
+    pub images: Option<u32>,
+    /// What was too large.
+    pub of: Refused,
+}
+
+/// What of a request was refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refused {
+    /// Its tokens.
+    #[default]
+    Tokens,
+    /// The bytes of its body.
+    Body,
+    /// An image.
+    Image,
 }
 
 impl Refusal {

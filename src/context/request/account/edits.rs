@@ -127,9 +127,9 @@ impl Account {
         if let Some(trial) = &mut self.trial {
             trial.edits.push((index, row.sent.clone()));
         }
-        (self.sent, self.images) = (self.sent.minus(row.size()), self.images.minus(row.images()));
+        self.sent = self.sent.minus(row.size());
         change(row);
-        (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
+        self.sent = self.sent.plus(row.size());
         self.oldest_touched = Some(self.oldest_touched.map_or(index, |oldest| oldest.min(index)));
         self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
         self.unplanned = self.unplanned.min(index);

@@ -23,7 +23,6 @@ pub struct Account {
     live: BTreeSet<usize>,
     raw: Size,
     sent: Size,
-    images: ImageSize,
     results: Vec<usize>,
     /// Messages that came with images.
     pictured: Vec<usize>,
@@ -86,7 +85,7 @@ impl Account {
             newest_in_group: index,
         };
         self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(&Form::Whole) });
-        (self.sent, self.images) = (self.sent.plus(row.size()), self.images.plus(row.images()));
+        self.sent = self.sent.plus(row.size());
         if *row.form() != Form::Gone {
             self.live.insert(index);
         }
@@ -181,7 +180,8 @@ impl Account {
 
     /// The images of what is sent.
     pub fn images(&self) -> ImageSize {
-        self.images
+        let rows = self.pictured.iter().filter_map(|&index| self.row(index));
+        rows.map(Row::images).fold(ImageSize::default(), ImageSize::plus)
     }
 
     /// Positions of the assistant messages that came with thinking, ascending.

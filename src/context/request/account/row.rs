@@ -123,7 +123,8 @@ impl Row {
         let is_in = self.message.is_sent && *form != Form::Gone;
         let sent = self.message.images.lens.get(self.sent.images_out as usize..).filter(|_| is_in);
         let sent = sent.unwrap_or_default();
-        ImageSize { count: sent.len(), chars: sent.iter().map(|&len| len as usize).sum() }
+        let lens = || sent.iter().map(|&len| len as usize);
+        ImageSize { count: sent.len(), chars: lens().sum(), largest: lens().max().unwrap_or(0) }
     }
 
     /// Its size as it is sent; zero if it is not.
@@ -174,14 +175,25 @@ pub struct ImageSize {
     pub count: usize,
     /// Characters they take.
     pub chars: usize,
+    /// Characters of the largest.
+    pub largest: usize,
 }
 
 impl ImageSize {
-    pub(super) fn plus(self, more: Self) -> Self {
-        Self { count: self.count + more.count, chars: self.chars + more.chars }
+    /// Any number of any size.
+    pub const MAX: Self = Self { count: usize::MAX, chars: usize::MAX, largest: usize::MAX };
+
+    /// The lesser of each.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        let least = |of: fn(&Self) -> usize| of(&self).min(of(&other));
+        Self { count: least(|of| of.count), chars: least(|of| of.chars), largest: least(|of| of.largest) }
     }
 
-    pub(super) fn minus(self, part: Self) -> Self {
-        Self { count: self.count.saturating_sub(part.count), chars: self.chars.saturating_sub(part.chars) }
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        let largest = self.largest.max(more.largest);
+        Self { count: self.count + more.count, chars: self.chars + more.chars, largest }
     }
 }

@@ -17,17 +17,19 @@ const SIZE_SHARE: (usize, usize) = (7, 8);
 /// reading; carrying one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
 const BATCH: usize = 14;
 
-/// The limits of the provider of the newest answer. The table's last row is for other protocols.
+/// The limits of the provider of the newest answer, and those of refusals. The table's last row is for other protocols.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
-    let holds = |&&(name, least_window, ..): &&(&str, f64, usize, usize)| {
+    let holds = |&&(name, least_window, ..): &&(&str, f64, usize, usize, usize)| {
         (name == api || name.is_empty()) && limits.context_window > least_window
     };
-    let (count, megabytes) =
-        IMAGE_LIMITS.iter().find(holds).map_or((usize::MAX, usize::MAX), |row| (row.2, row.3));
+    let Some(&(_, _, count, megabytes, largest)) = IMAGE_LIMITS.iter().find(holds) else {
+        return limits.most_images;
+    };
     let (part, whole) = SIZE_SHARE;
-    ImageSize { count, chars: megabytes.saturating_mul(1024 * 1024) / whole * part }
+    let [chars, largest] = [megabytes, largest].map(|megabytes| megabytes * 1024 * 1024);
+    ImageSize { count, chars: chars / whole * part, largest }.min(limits.most_images)
 }
 
 /// Omits old images, even of hidden messages: the window may show these again, without them.
@@ -68,19 +70,37 @@ fn old(account: &Account, limits: &Limits) -> Vec<(usize, usize)> {
 
 /// Returns `true` if the images are over the provider's limits and some of them may go.
 pub fn is_over(account: &Account, limits: &Limits) -> bool {
-    exceeds(account.images(), provider_limits(account, limits))
-        && account.pictured().iter().any(|&index| count(account, index).0 > 0 && may_lose(account, index))
+    let most = provider_limits(account, limits);
+    let images = account.images();
+    let may_go = |&index: &usize| count(account, index).0 > 0 && may_lose(account, index);
+    exceeds(images, most) && account.pictured().iter().any(may_go)
+        || images.largest > most.largest && !too_large(account, most).is_empty()
 }
 
-/// Omits images until the request is within the provider's limits: the oldest of tools, then the oldest of the user, and
-/// those of the open turn last.
+/// Messages with an image that is too large by itself and may go, and the number of first images to omit of each.
+fn too_large(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
+    let lost = |&index: &usize| {
+        let lens = &account.message(index)?.images.lens;
+        let out = lens.iter().rposition(|&len| len as usize > most.largest)? + 1;
+        (out > lens.len() - count(account, index).0 && may_lose(account, index)).then_some((index, out))
+    };
+    account.pictured().iter().filter_map(lost).collect()
+}
+
+/// Omits images until the request is within the provider's limits: those that are too large, then the oldest of tools, then
+/// the oldest of the user, and those of the open turn last.
 pub fn fit(account: &mut Account, limits: &Limits) {
-    let ImageSize { count: most, chars } = provider_limits(account, limits);
-    if !exceeds(account.images(), ImageSize { count: most, chars }) {
+    let most = provider_limits(account, limits);
+    for (index, out) in too_large(account, most) {
+        account.omit_images(index, out as u32, Layer::Shrink, Reason::TooManyImages);
+    }
+    let mut left = account.images();
+    if !exceeds(left, most) {
         return;
     }
     let (part, whole) = ROOM_SHARE;
-    let room = ImageSize { count: most.saturating_mul(part) / whole, chars: chars / whole * part };
+    let count_left = (most.count.saturating_mul(part) / whole).max(most.count.min(1));
+    let room = ImageSize { count: count_left, chars: most.chars / whole * part, ..most };
     let last_user = account.last_user();
     let mut pictured: Vec<usize> = account.pictured().to_vec();
     pictured.sort_by_key(|&index| {
@@ -93,10 +113,12 @@ pub fn fit(account: &mut Account, limits: &Limits) {
         }
         let (sent, all) = count(account, index);
         for out in all - sent + 1..=all {
-            if !exceeds(account.images(), room) {
+            if !exceeds(left, room) {
                 return;
             }
+            let len = account.message(index).and_then(|message| message.images.lens.get(out - 1).copied());
             account.omit_images(index, out as u32, Layer::Shrink, Reason::TooManyImages);
+            (left.count, left.chars) = (left.count - 1, left.chars - len.unwrap_or(0) as usize);
         }
     }
 }

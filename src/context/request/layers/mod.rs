@@ -11,6 +11,7 @@ pub mod window;
 
 use serde::Deserialize;
 
+use crate::context::request::account::ImageSize;
 use crate::contract::{
     CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
@@ -55,6 +56,9 @@ pub struct Limits {
     /// Tokens of the newest message, if the window excludes it and prompt and tools; `None` if it includes them.
     #[serde(skip)]
     pub excluded_tokens: Option<f64>,
+    /// Most images of a request, as refusals taught it.
+    #[serde(skip)]
+    pub most_images: ImageSize,
 }
 
 /// Where the newest states that an agent works by stay whole.
@@ -106,6 +110,7 @@ impl Default for Limits {
             output_tokens: 0.0,
             most_tokens: f64::INFINITY,
             excluded_tokens: None,
+            most_images: ImageSize::MAX,
         }
     }
 }
