@@ -274,6 +274,21 @@ test("images as bytes keep the provider's limit on the size of a request", async
   for (const part of [...own, ...tagged]) assert.equal(await sentOf(part), few);
 });
 
+test("Claude has Anthropic's limits behind every name of its provider", async () => {
+  const talk = Array.from({ length: 6 }, (_, n) => [
+    { role: "user", content: [{ type: "image", image: `${n}`.repeat(7e6), mediaType: "image/jpeg" }] },
+    { role: "assistant", content: "seen" },
+  ]).flat();
+  const names = ["", "vertex.", "googleVertex.", "bedrock."].map((owner) => `${owner}anthropic.messages`);
+  const sent = names.map((provider) =>
+    pruneForBudget([...talk, ...ASKED], {}, { model: { provider, modelId: "claude-test" } }),
+  );
+  const [first, ...others] = await Promise.all(sent);
+  for (const other of others) assert.deepEqual(other, first);
+  const few = await pruneForBudget([...talk, ...ASKED], {}, { model: "google/gemini-test" });
+  assert.notDeepEqual(few, first);
+});
+
 test("usage that sums up the prompts of a provider's own tool is not taken for the size of the request", async () => {
   const estimateAfter = async (usageOf) => {
     const events = [];

@@ -106,3 +106,20 @@ test("what is loaded late has its own name", () => {
     if (typeof value === "function") assert.equal(value.name, name);
   }
 });
+
+test("works without the globals that jsdom has not, or has of its own", () => {
+  const script = `for (const name of ["structuredClone", "TextDecoder"]) delete globalThis[name];
+    const file = new URL("file:///none.json");
+    globalThis.URL = class {};
+    const { ContextManager } = require("./lib/sessions/index.js");
+    const { getEncoding, loadEncoding } = require("./lib/tokens/index.js");
+    const manager = new ContextManager();
+    for (let n = 0; n < 200; n += 1) manager.addMessage("a", { role: n % 2 ? "assistant" : "user", content: "word " + n });
+    const encoding = getEncoding("cl100k_base");
+    const text = [...encoding.decodeGenerator(encoding.encode("a 世界"))].join("");
+    loadEncoding(file).catch(({ code, message }) => console.log(text, /none.json/.test(message)));`;
+  assert.equal(
+    execFileSync(process.execPath, ["-e", script], { cwd: ROOT, encoding: "utf8" }),
+    "a 世界 true\n",
+  );
+});

@@ -20,15 +20,17 @@ import { scriptedServer } from "./support/scripted-server.mjs";
 const { countTokens, validate } = strata;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WINDOW = 40_000;
-/** Tokens that OpenClaw keeps free and those of its prompt. */
-const [RESERVE, PROMPT] = [4_096, 3_000];
+/** Tokens that OpenClaw keeps free. */
+const RESERVE = 4_096;
 const manifest = JSON.parse(readFileSync(join(ROOT, "openclaw.plugin.json"), "utf8"));
 
 /** How the host asks for a smaller request after a refusal. */
 const OVERFLOW = { force: true, compactionTarget: "budget", runtimeContext: { trigger: "overflow" } };
 
-/** What a provider counts. */
-const sizeOf = (messages) => Math.round(PROMPT + countTokens(messages) * 1.27);
+/** What a provider counts beside system prompt and tools. */
+const sizeOf = (messages) => Math.round(countTokens(messages) * 1.27);
+/** The question with which the host goes on in a turn that was refused. */
+const CONTINUE = "Continue the current task from the existing transcript.";
 
 /** OpenClaw as far as an engine sees it: it keeps the transcript, asks before each turn and commits it afterwards. */
 class Host {
@@ -40,16 +42,20 @@ class Host {
   ended;
   /** Whose conversation it is. */
   who = { sessionId: "agent:main:chat", sessionKey: "agent:main:chat" };
+  window = WINDOW;
+  /** Tokens of system prompt and tools. */
+  prompt = 3_000;
   #clock = 1_700_000_000_000;
   #turns = 0;
 
-  constructor() {
+  constructor(fields) {
+    Object.assign(this, fields);
     this.restart();
   }
 
   /** A host that has had so many turns. */
-  static async after(turns) {
-    const host = new Host();
+  static async after(turns, fields) {
+    const host = new Host(fields);
     for (let turn = 0; turn < turns; turn += 1) await host.turn(`question ${turn}`, 3);
     return host;
   }
@@ -67,6 +73,16 @@ class Host {
     plugin.register({ pluginConfig: { marker: "en" }, logger, on, registerContextEngine });
   }
 
+  /** A subagent that begins with the transcript. */
+  async fork() {
+    const who = { sessionId: "child", sessionKey: "child" };
+    const child = new Host({ transcript: structuredClone(this.transcript), who });
+    child.#factory = this.#factory;
+    const spawn = { parentSessionKey: this.who.sessionKey, childSessionKey: "child", contextMode: "fork" };
+    await this.engine().prepareSubagentSpawn?.(spawn);
+    return child;
+  }
+
   /** An engine lives for one operation. */
   engine() {
     const engine = this.#factory({});
@@ -81,34 +97,52 @@ class Host {
   }
 
   #answer(content, request) {
-    const size = sizeOf(request);
+    const size = this.prompt + sizeOf(request);
     const cacheRead = Math.round(size * 0.9);
     const usage = { input: 0, cacheRead, cacheWrite: size - cacheRead, output: 50 };
     const stopReason = content[0].type === "toolCall" ? "toolUse" : "stop";
     return this.#message(answer(content, { model: "claude-test", usage, stopReason }));
   }
 
-  /** A turn of `calls` tool calls. Transcripts come out of SQLite: each turn reads copies. */
-  async turn(content, calls) {
-    this.#turns += 1;
+  /** Resolves with the messages before the question. Transcripts come out of SQLite: each call reads copies. */
+  async ask(prompt, { model = "claude-test", window = this.window } = {}) {
     const assembled = await this.engine().assemble({
       ...this.who,
       messages: structuredClone(this.transcript),
-      tokenBudget: WINDOW - RESERVE - PROMPT,
-      model: "claude-test",
-      prompt: typeof content === "string" ? content : content[0].text,
+      tokenBudget: window - RESERVE - Math.ceil(1.2 * (this.prompt + prompt.length / 4)),
+      model,
+      prompt,
     });
     assert.ok(Number.isFinite(assembled.estimatedTokens));
-    const pending = [this.#message({ role: "user", content })];
+    return assembled.messages;
+  }
+
+  /** A turn of `calls` tool calls. The provider refuses the request of call `refused`, once. */
+  async turn(content, calls, { refused, ...model } = {}) {
+    this.#turns += 1;
+    let history = await this.ask(typeof content === "string" ? content : content[0].text, model);
+    let pending = [this.#message({ role: "user", content })];
     for (let call = 0; call <= calls; call += 1) {
-      const request = [...assembled.messages, ...pending];
-      this.requests.push({ request, size: sizeOf(request), turn: this.#turns });
+      if (call === refused) {
+        this.refused = sizeOf([...history, ...pending]);
+        const params = { tokenBudget: this.window, currentTokenCount: this.window + 1 };
+        assert.ok((await this.engine().compact({ ...this.who, ...params, ...OVERFLOW })).compacted);
+        this.transcript.push(...pending);
+        history = await this.ask(CONTINUE, model);
+        pending = [this.#message({ role: "user", content: CONTINUE })];
+      }
+      const request = [...history, ...pending];
+      this.requests.push({ request, size: this.prompt + sizeOf(request), turn: this.#turns });
       if (call === calls)
         pending.push(this.#answer([{ type: "text", text: `done with turn ${this.#turns}` }], request));
       else pending.push(...this.#call(request, call));
     }
     this.transcript.push(...pending);
-    const commit = { advancementKey: `turn-${this.#turns}`, messages: pending, ...this.who };
+    const commit = {
+      advancementKey: `${this.who.sessionKey} ${this.#turns}`,
+      messages: pending,
+      ...this.who,
+    };
     assert.deepEqual(await this.engine().commitTurn(commit), { status: "committed" });
     assert.deepEqual(await this.engine().commitTurn(commit), { status: "duplicate" });
   }
@@ -144,10 +178,9 @@ describe("through a host's life cycle", () => {
     }
     assert.equal(host.requests.length, 400);
     for (const { request } of host.requests) assert.deepEqual(validate(request), []);
-    // Within a turn the host appends without asking the engine.
-    const sizes = host.requests.map(({ turn, size }, at) =>
-      host.requests[at - 1]?.turn === turn ? 0 : size,
-    );
+    // The host shows the engine neither what a turn adds nor the photos of its question.
+    const first = host.requests.filter(({ turn }, at) => host.requests[at - 1]?.turn !== turn);
+    const sizes = first.map(({ size, request }) => size - sizeOf(request.slice(-1)));
     assert.ok(Math.max(...sizes) < WINDOW - RESERVE, `${sizes}`);
     const photos = (list) => list.filter(({ content }) => content[1]?.type === "image").length;
     assert.deepEqual(photos(host.transcript), 20);
@@ -159,35 +192,61 @@ describe("through a host's life cycle", () => {
     assert.deepEqual(host.warnings, []);
   });
 
-  test("a fork goes on from its parent, an isolated subagent does not, and each is forgotten at its end", async () => {
-    const host = await Host.after(30);
-    const engine = host.engine();
-    const messages = structuredClone(host.transcript);
-    const who = (key) => ({ sessionId: key, sessionKey: key, tokenBudget: WINDOW });
-    const ask = (key) => engine.assemble({ ...who(key), messages });
-    /** The request of a session that is not known cannot be made smaller: that is left to the host's own module. */
-    const assertForgotten = (key) =>
-      assert.rejects(engine.compact({ ...who(key), ...OVERFLOW }), { code: "ERR_MODULE_NOT_FOUND" });
-    const { sessionKey } = host.who;
-    const own = await ask(sessionKey);
-    const spawn = { parentSessionKey: sessionKey, childSessionKey: "child", contextMode: "fork" };
-    const { rollback } = await engine.prepareSubagentSpawn(spawn);
-    assert.deepEqual((await ask("child")).messages, own.messages);
-    rollback();
-    await assertForgotten("child");
-    await engine.prepareSubagentSpawn(spawn);
-    await engine.onSubagentEnded({ childSessionKey: "child", reason: "completed" });
-    await assertForgotten("child");
-    assert.equal(await engine.prepareSubagentSpawn({ ...spawn, contextMode: "isolated" }), undefined);
-    assert.equal(await engine.prepareSubagentSpawn({ ...spawn, parentSessionKey: "nobody" }), undefined);
-    host.ended({}, { sessionKey });
-    await assertForgotten(sessionKey);
+  test("a system prompt of most of the window leaves the rest of it to the messages", async () => {
+    const host = new Host({ window: 64_000, prompt: 35_000 });
+    for (let turn = 0; turn < 60; turn += 1) {
+      // A long question counts once.
+      await host.turn(turn === 40 ? "word ".repeat(6_000) : `question ${turn}`, 1);
+      const { request } = host.requests.at(-2);
+      const asked = request.filter(({ role }) => role === "user").length;
+      assert.ok(turn === 40 || asked > turn * 0.9, `turn ${turn} shows ${asked} questions`);
+    }
+    assert.ok(Math.max(...host.requests.map(({ size }) => size)) < 64_000 - RESERVE);
+    assert.deepEqual(host.warnings, []);
+  });
+
+  test("an overflow within a turn leaves four fifths of it, in later turns too", async () => {
+    const host = await Host.after(3, { window: 200_000 });
+    await host.turn("read all", 30, { refused: 25 });
+    const sent = host.requests.at(-6).size - host.prompt;
+    assert.ok(sent > host.refused * 0.65 && sent < host.refused * 0.82, `${sent} of ${host.refused}`);
+    for (let turn = 0; turn < 3; turn += 1) await host.turn(`question ${turn}`, 1);
+    assert.ok(host.requests.at(-2).size > sent);
+    for (const { request } of host.requests) assert.deepEqual(validate(request), []);
+    assert.deepEqual(host.warnings, []);
+  });
+
+  test("a turn on a small model, and a fork on one, take nothing from the large model", async () => {
+    const host = await Host.after(20, { window: 400_000 });
+    const small = { model: "small", window: 12_000 };
+    const whole = await host.ask("go on");
+    const child = await host.fork();
+    assert.deepEqual(await child.ask("go on", { window: 400_000 }), whole, "a fork sends its parent's bytes");
+    for (const one of [child, host]) {
+      await one.turn("is all well?", 1, small);
+      assert.ok(one.requests.at(-1).size < 12_000);
+    }
+    assert.deepEqual((await host.ask("go on")).slice(0, whole.length), whole);
+  });
+
+  test("a session is forgotten at its end", async () => {
+    const host = await Host.after(3);
+    /** A session that is not known is left to the host's own module. */
+    const assertForgotten = ({ who }) =>
+      assert.rejects(host.engine().compact({ ...who, ...OVERFLOW }), { code: "ERR_MODULE_NOT_FOUND" });
+    const child = await host.fork();
+    await assertForgotten(child);
+    await child.ask("look");
+    await host.engine().onSubagentEnded({ childSessionKey: child.who.sessionKey, reason: "completed" });
+    await assertForgotten(child);
+    host.ended({}, { sessionKey: host.who.sessionKey });
+    await assertForgotten(host);
   });
 
   test("within a turn the host hands in what it was given: the hook still sees the whole conversation", async () => {
     const host = await Host.after(40);
     const engine = host.engine();
-    const params = { ...host.who, tokenBudget: WINDOW - RESERVE - PROMPT };
+    const params = { ...host.who, tokenBudget: WINDOW - RESERVE - 3_000 };
     const first = await engine.assemble({ ...params, messages: host.transcript });
     assert.ok(first.messages.length <= host.transcript.length && first.messages !== host.transcript);
     const again = await engine.assemble({ ...params, messages: first.messages });
@@ -196,24 +255,27 @@ describe("through a host's life cycle", () => {
   });
 
   test("after an overflow the next request is smaller, once; then the host compacts", async () => {
-    const host = await Host.after(40);
+    // A refusal of less than was accepted is doubted: this is the largest request so far.
+    const host = await Host.after(10);
     const engine = host.engine();
     const params = { ...host.who, tokenBudget: WINDOW };
     const before = await engine.assemble({ ...params, messages: host.transcript });
     const recovery = { ...params, ...OVERFLOW };
     const { ok, compacted, result } = await engine.compact(recovery);
-    assert.deepEqual([ok, compacted], [true, true]);
-    assert.ok(
-      result.tokensAfter <= before.estimatedTokens * 0.8 && result.tokensBefore === before.estimatedTokens,
-    );
+    const told = { ok: true, compacted: true, result: { tokensBefore: before.estimatedTokens } };
+    assert.deepEqual({ ok, compacted, result }, told);
     const after = await engine.assemble({ ...params, messages: host.transcript });
-    assert.ok(after.estimatedTokens <= result.tokensAfter);
+    assert.ok(after.estimatedTokens <= before.estimatedTokens * 0.8);
     assert.deepEqual(validate(after.messages), []);
     // The host's own compaction is a module that only the host has.
     for (const other of [recovery, { ...params, compactionTarget: "threshold" }])
       await assert.rejects(engine.compact(other), { code: "ERR_MODULE_NOT_FOUND" });
     await engine.commitTurn({ advancementKey: "answered", messages: [], ...params });
-    assert.equal((await engine.compact(recovery)).compacted, true);
+    // An overflow whose size the host knows.
+    const excess = { tokenBudget: WINDOW, currentTokenCount: WINDOW + 8_000 };
+    assert.equal((await engine.compact({ ...recovery, ...excess })).compacted, true);
+    const least = await engine.assemble({ ...params, messages: host.transcript });
+    assert.ok(least.estimatedTokens <= after.estimatedTokens - 8_000);
   });
 
   test("an overflow limits its own turn: later the history grows to the budget again", async () => {

@@ -97,6 +97,11 @@ test("the tarball says where the project is, and holds no native file", () => {
   assert.match(manifest.homepage, /^https:/);
   assert.match(manifest.bugs.url, /^https:/);
   assert.ok(!files.some((file) => file.endsWith(".node")));
+  assert.equal(
+    manifest.preferUnplugged,
+    true,
+    "Node cannot read the command, an ES module, from Yarn's archive",
+  );
 });
 
 test("the glibc floor is one number, and docs/electron.md has the table of this command", () => {

@@ -11,6 +11,7 @@ import type {
 } from "pi-agent-core-0.74";
 import type { Agent as Agent87, AgentOptions as Options87, AgentTool as Tool87 } from "pi-agent-core-0.87";
 import { createRecallTool } from "pi-strata";
+import { pruneForBudget } from "pi-strata/ai-sdk";
 import { createContextGuard, guardContext, truncateToolResult } from "pi-strata/guard";
 import { type Ledger, ledger } from "pi-strata/ledger";
 import {
@@ -127,3 +128,6 @@ export async function shared(pool: object, aiService: AIService): Promise<Conver
   createSharedContextManager({});
   return await manager.getMessages("s", false);
 }
+
+/** A step that is not there yet has no usage. */
+export const pruned = pruneForBudget([], {}, { model: undefined, usage: undefined });

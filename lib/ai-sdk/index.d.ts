@@ -48,8 +48,8 @@ export function pruneForBudget<M extends { role: string }>(
   messages: M[],
   options?: TransformContextOptions,
   call?: {
-    model?: ModelLike | object;
-    usage?: UsageLike;
+    model?: ModelLike | object | undefined;
+    usage?: UsageLike | undefined;
     providerMetadata?: object | undefined;
   },
 ): Promise<M[]>;

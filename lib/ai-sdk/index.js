@@ -12,7 +12,7 @@ const { PART } = require("../shapes/parts.js");
 
 /** pi's name of a wire protocol, by the provider's name in the AI SDK. */
 const APIS = [
-  [/^(google\.)?vertex\.anthropic|^anthropic/, "anthropic-messages"],
+  [/\banthropic\b/, "anthropic-messages"],
   [/^azure.*\.responses/, "azure-openai-responses"],
   [/\.responses$|^openai$/, "openai-responses"],
   [/^google\.vertex|^vertex/, "google-vertex"],

@@ -120,12 +120,13 @@ class Hook {
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */
   #terms() {
-    const { overheadTokens, maxPromptTokens, warmedAt, coldAt } = this.options;
+    const { overheadTokens, maxPromptTokens, excludedTokens, warmedAt, coldAt } = this.options;
     const cache = cacheNow(this.options.cache);
     return JSON.stringify({
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),
       maxPromptTokens: asked(maxPromptTokens, positive),
+      excludedTokens: asked(excludedTokens, amount),
       prices: cache,
       ttlSeconds: cache?.ttlSeconds,
       warmedAt: asked(warmedAt, times),

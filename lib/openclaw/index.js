@@ -2,10 +2,13 @@
 // operation, so the state of a session lives outside the engines, by session key.
 "use strict";
 
-const { createTransformContext } = require("../hook/hook.js");
+const { Hook } = require("../hook/hook.js");
 const { getContextWindow } = require("../hook/options.js");
+const { isAnswer } = require("../hook/values.js");
+const { handler } = require("../options.js");
 const { Shapes } = require("../shapes/index.js");
 const { pi } = require("../shapes/shapes.js");
+const { countTokensAsync } = require("../tools/count.js");
 
 const ID = "pi-strata";
 const DESCRIPTION =
@@ -13,10 +16,10 @@ const DESCRIPTION =
 const KIND = "context-engine";
 /** Most sessions whose hooks are kept; the latest stay. */
 const MOST_SESSIONS = 512;
+/** Most models of a session whose hooks are kept; the latest stay. */
+const MOST_MODELS = 8;
 /** Most keys of accepted turns that are kept. A retry of one is a duplicate. */
 const MOST_TURNS = 4096;
-/** Size of the request after an overflow, as a share of the refused one. */
-const AFTER_OVERFLOW = 0.8;
 /** Triggers of the host's own compactions: the provider refused, or the next request is too long by the host's count. */
 const SHRUNK_FOR = new Set(["overflow", "budget"]);
 /** Types of events for the host's log. */
@@ -28,9 +31,16 @@ const withoutUsage = {
   write: pi.write,
 };
 
-/** The hook of one session and of the subagents forked from it. */
+/** The answer that tells the hook of an overflow. Without a number it makes the next request a fifth smaller. */
+function refusalOf(list, excess) {
+  const { api, provider, model } = list.findLast(isAnswer) ?? {};
+  const errorMessage = `prompt is too long${excess > 1 ? `: tokens exceed the limit by ${excess}` : ""}`;
+  return { role: "assistant", api, provider, model, content: [], stopReason: "error", errorMessage };
+}
+
+/** The hook of one session on one model. */
 class Session {
-  #transform;
+  #hook;
   #shapes = new Shapes((message) => {
     if (this.#unasked.has(message)) return withoutUsage;
     return pi.isMarked(message) ? pi : undefined;
@@ -42,72 +52,91 @@ class Session {
    * request of this engine.
    */
   #unasked = new WeakSet();
-  #budget;
-  /** Largest request after an overflow, in tokens, until a turn is answered: what overflowed may have been that turn alone. */
-  #limit = Number.POSITIVE_INFINITY;
-  /** The list of the last request, in pi's shape. */
-  #last;
+  /** Tokens for the messages before the question. */
+  #window;
+  #questionTokens = 0;
+  /** Overflows so far, `{ at, answer }`: the length of the refused list and the answer that stands behind it for the hook. */
+  #refusals = [];
+  /** Tokens over the limit if the host asked for less since the last answered turn, 1 for an unknown number. */
+  #excess;
+  /** True if the next list is the refused one. */
+  #isRefused = false;
+  /** Number of answered turns with an overflow: what overflowed may have been that turn alone. */
+  #overflows = 0;
   #tokens = 0;
 
   constructor(config, logger) {
-    this.#transform = createTransformContext({
+    const options = {
       marker: "auto",
-      // The host's budget excludes its reserve and its prompt.
+      // The host's budget excludes its reserve, its prompt and the question.
       reserveTokens: 0,
       ...config,
-      contextWindow: () => Math.max(1, Math.min(this.#budget ?? getContextWindow(config), this.#limit)),
+      contextWindow: () => this.#window,
+      excludedTokens: () => this.#questionTokens,
       onEvent: (event) => {
         if (event.type === "transformed") this.#tokens = event.tokensAfter;
-        if (LOGGED.has(event.type)) logger?.warn?.(`${ID}: ${event.message ?? JSON.stringify(event)}`);
+        const isKnown = event.type === "contextOverflow" && this.#excess !== undefined;
+        if (LOGGED.has(event.type) && !isKnown)
+          logger?.warn?.(`${ID}: ${event.message ?? JSON.stringify(event)}`);
       },
-    });
+    };
+    this.#hook = new Hook(ID, options, { excludedTokens: [undefined, handler] });
   }
 
-  async assemble(messages, budget, prompt = "") {
-    this.#budget = budget;
+  async assemble(messages, budget = getContextWindow(), prompt = "") {
+    // The hook forgets refusals under another window. The question of a second try is another one, and so is its budget.
+    if (!this.#isRefused) this.#window = Math.max(1, budget - this.#overflows);
     if (prompt !== this.#question.content) this.#question = { role: "user", content: prompt };
+    this.#questionTokens = await countTokensAsync(prompt).catch(() => 0);
     for (const [at, message] of messages.entries())
       if (message?.usage !== undefined && messages[at - 1]?.role !== "user") this.#unasked.add(message);
     const sent = await this.#shapes.edited(messages, async (list) => {
+      if (this.#isRefused) this.#refusals.push({ at: list.length, answer: refusalOf(list, this.#excess) });
+      this.#isRefused = false;
+      this.#refusals = this.#refusals.filter(({ at }) => at <= list.length);
       const whole = [...list, this.#question];
-      this.#last = whole;
-      const edited = await this.#transform(whole);
-      return edited === whole ? list : edited.slice(0, -1);
+      for (const { at, answer } of this.#refusals.toReversed()) whole.splice(at, 0, answer);
+      const edited = await this.#hook.transform(whole);
+      const answers = this.#refusals.map(({ answer }) => answer);
+      return edited.slice(0, -1).filter((message) => !answers.includes(message));
     });
     return { messages: sent, estimatedTokens: Math.round(this.#tokens) };
   }
 
-  /** Makes room after an overflow, once. Resolves with undefined if edits cannot help, or did not. */
-  async shrink({ tokenBudget, currentTokenCount }) {
-    if (this.#last === undefined || this.#limit < Number.POSITIVE_INFINITY) return undefined;
-    const before = this.#tokens;
-    const excess = (currentTokenCount ?? 0) - (tokenBudget ?? Number.POSITIVE_INFINITY);
-    const limit = Math.min(before * AFTER_OVERFLOW, before - excess);
-    if (!(limit > 0)) return undefined;
-    this.#limit = limit;
-    await this.#transform(this.#last);
-    if (this.#tokens <= limit)
-      return { tokensBefore: Math.round(before), tokensAfter: Math.round(this.#tokens) };
-    this.#limit = Number.POSITIVE_INFINITY;
-    return undefined;
+  /**
+   * Makes the next request smaller after an overflow, once a turn: the host tries again with what the turn added. Returns the
+   * size of the last request; undefined if a smaller one was refused, too.
+   */
+  refuse({ tokenBudget = Number.POSITIVE_INFINITY, currentTokenCount = 0 }) {
+    if (this.#excess !== undefined) return undefined;
+    this.#excess = Math.max(1, Math.round(currentTokenCount - tokenBudget));
+    this.#isRefused = true;
+    return Math.round(this.#tokens);
   }
 
   /** Records that a turn was answered. The next overflow is a new one. */
   answered() {
-    this.#limit = Number.POSITIVE_INFINITY;
+    if (this.#excess !== undefined) this.#overflows += 1;
+    this.#excess = undefined;
   }
 }
 
 function register(api) {
   const sessions = new Map();
   const turns = new Map();
-  const sessionOf = ({ sessionKey, sessionId }) => {
-    const key = sessionKey ?? sessionId;
-    const session = sessions.get(key) ?? new Session(api.pluginConfig ?? {}, api.logger);
-    keep(sessions, key, session);
+  const keyOf = ({ sessionKey, sessionId }) => sessionKey ?? sessionId;
+  // A batch for a small window stays, so each model has its own hook. The latest is last.
+  const sessionOf = ({ model, ...params }) => {
+    const models = sessions.get(keyOf(params)) ?? new Map();
+    const session = models.get(model) ?? new Session(api.pluginConfig ?? {}, api.logger);
+    keep(sessions, keyOf(params), models);
+    keep(models, model, session, MOST_MODELS);
     return session;
   };
-  const answered = ({ sessionKey, sessionId }) => sessions.get(sessionKey ?? sessionId)?.answered();
+  const known = (params) => [...(sessions.get(keyOf(params))?.values() ?? [])];
+  const answered = (params) => {
+    for (const session of known(params)) session.answered();
+  };
 
   const engine = {
     info: {
@@ -133,20 +162,13 @@ function register(api) {
     assemble: ({ messages, tokenBudget, prompt, ...params }) =>
       sessionOf(params).assemble(messages, tokenBudget, prompt),
     async compact(params) {
-      const result = SHRUNK_FOR.has(params.runtimeContext?.trigger)
-        ? await sessionOf(params).shrink(params)
-        : undefined;
-      if (result !== undefined) return { ok: true, compacted: true, result };
+      const isOverflow = SHRUNK_FOR.has(params.runtimeContext?.trigger);
+      const tokensBefore = isOverflow ? known(params).at(-1)?.refuse(params) : undefined;
+      if (tokensBefore !== undefined) return { ok: true, compacted: true, result: { tokensBefore } };
       const { delegateCompactionToRuntime } = await import("openclaw/plugin-sdk/core");
       const compacted = await delegateCompactionToRuntime(params);
-      if (compacted.compacted) sessions.delete(params.sessionKey ?? params.sessionId);
+      if (compacted.compacted) sessions.delete(keyOf(params));
       return compacted;
-    },
-    async prepareSubagentSpawn({ parentSessionKey, childSessionKey, contextMode }) {
-      const parent = sessions.get(parentSessionKey);
-      if (contextMode !== "fork" || parent === undefined) return undefined;
-      keep(sessions, childSessionKey, parent);
-      return { rollback: () => void sessions.delete(childSessionKey) };
     },
     onSubagentEnded: async ({ childSessionKey }) => void sessions.delete(childSessionKey),
   };

@@ -99,7 +99,7 @@ function filesIn(text) {
 
 /** Adds the notes on further messages to a digest, and the words of a summariser. */
 function withNotes(known, notes, words) {
-  const digest = structuredClone({ ...EMPTY, ...known });
+  const digest = JSON.parse(JSON.stringify({ ...EMPTY, ...known }));
   const open = new Map();
   for (const { role, request, files = [], toolCalls, toolCallId, error } of notes) {
     digest.counts.all += 1;

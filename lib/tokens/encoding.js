@@ -2,6 +2,7 @@
 // encoder encodes the text between them.
 "use strict";
 
+const { TextDecoder } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { attempt } = require("../helpers.js");
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");

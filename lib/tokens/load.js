@@ -3,6 +3,7 @@
 
 const { basename, extname } = process.getBuiltinModule?.("node:path") ?? require("node:path");
 const { fileURLToPath } = process.getBuiltinModule?.("node:url") ?? require("node:url");
+const { types } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { native } = require("../native/native.js");
 const { checkOptions, record, show, text } = require("../options.js");
 const { getEncoding } = require("./encoding.js");
@@ -32,9 +33,9 @@ async function loadEncoding(source, options) {
 /** Returns a path or bytes, as the native loader takes them. */
 function fileOf(source) {
   if (typeof source === "string" && source !== "") return source;
-  if (source instanceof URL) return fileURLToPath(source);
-  if (source instanceof Uint8Array) return source;
-  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (typeof source?.href === "string") return fileURLToPath(source.href);
+  if (types.isUint8Array(source)) return source;
+  if (types.isArrayBuffer(source)) return new Uint8Array(source);
   throw new TypeError(`loadEncoding: file is ${show(source)}; it must be a path, a file URL or bytes`);
 }
 

@@ -34,6 +34,8 @@ pub(super) struct CallTerms {
     context_window: f64,
     overhead_tokens: Option<f64>,
     max_prompt_tokens: Option<f64>,
+    /// Tokens of the newest message, if the window excludes it and prompt and tools.
+    excluded_tokens: Option<f64>,
     /// Prices of the provider's cache, and seconds an entry lives unread. Learned from usage if absent.
     prices: Option<Prices>,
     ttl_seconds: Option<f64>,
@@ -61,9 +63,9 @@ impl CallTerms {
     pub(super) fn over(self, options: &Options) -> Terms {
         let policy = Policy { prices: self.prices, ttl_seconds: self.ttl_seconds, ..options.policy };
         let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
-        let limits =
-            Limits { context_window: self.context_window, max_prompt_tokens, ..options.limits.clone() };
-        let Self { overhead_tokens, warmed_at: warmed_ms, cold_at: lost_ms, .. } = self;
+        let Self { context_window, excluded_tokens, overhead_tokens, .. } = self;
+        let limits = Limits { context_window, max_prompt_tokens, excluded_tokens, ..options.limits.clone() };
+        let Self { warmed_at: warmed_ms, cold_at: lost_ms, .. } = self;
         Terms { policy, limits, overhead_tokens, warmed_ms, lost_ms }
     }
 }

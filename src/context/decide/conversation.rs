@@ -104,6 +104,9 @@ impl Conversation {
         fold.reports.calibration.known = Known { overhead_tokens, estimate, window, stated_window };
         fold.reports.watch.warmed_ms.clone_from(&terms.warmed_ms);
         fold.reports.watch.lost_ms.clone_from(&terms.lost_ms);
+        if stated_window.total_cmp(&fold.host_limits.context_window).is_ne() {
+            fold.reports.calibration.forget_windows();
+        }
         // New answers are replayed under the old terms, under which their calls were made.
         fold.play(transcript, lessons);
         fault::step();

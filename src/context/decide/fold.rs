@@ -165,9 +165,6 @@ impl Fold {
     pub fn set_terms(&mut self, transcript: &Transcript, terms: &Terms) {
         self.withdraw();
         self.policy = terms.policy;
-        if terms.limits.context_window.total_cmp(&self.host_limits.context_window).is_ne() {
-            self.reports.calibration.forget_windows();
-        }
         self.host_limits = terms.limits.clone();
         if self.narrow() && self.layers.is_some() {
             (self.account, self.layers) = (Account::of(transcript), Some(Layers::default()));
@@ -176,7 +173,8 @@ impl Fold {
 
     /// Narrows the host's limits by what refusals taught. Returns `true` if that changes the limits in force.
     fn narrow(&mut self) -> bool {
-        let before = replace(&mut self.limits, self.reports.calibration.narrow(&self.host_limits));
+        let whole = self.host_limits.whole(&self.estimate());
+        let before = replace(&mut self.limits, self.reports.calibration.narrow(&whole));
         let is_changed = before != self.limits;
         // Under a narrower window the next batch need not wait for growth.
         if is_changed && self.limits.context_window <= before.context_window {

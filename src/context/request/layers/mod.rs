@@ -16,6 +16,7 @@ use crate::contract::{
     CONTEXT_RATIO, CONTEXT_WINDOW, KEEP_RECENT_IMAGES, KEEP_RECENT_MESSAGES, KEEP_RECENT_THINKING,
     KEEP_RECENT_TOOL_RESULTS, RESERVE_TOKENS,
 };
+use crate::tokens::estimate::Estimate;
 
 /// Largest share of the window for the default reserve, which is made for large windows.
 pub const MAX_RESERVE_SHARE: f64 = 0.25;
@@ -52,6 +53,9 @@ pub struct Limits {
     /// Most tokens of a request, after a refusal that named no limit.
     #[serde(skip)]
     pub most_tokens: f64,
+    /// Tokens of the newest message, if the window excludes it and prompt and tools; `None` if it includes them.
+    #[serde(skip)]
+    pub excluded_tokens: Option<f64>,
     /// Most images of a request, as refusals taught it.
     #[serde(skip)]
     pub most_images: ImageSize,
@@ -105,12 +109,20 @@ impl Default for Limits {
             max_prompt_tokens: f64::INFINITY,
             output_tokens: 0.0,
             most_tokens: f64::INFINITY,
+            excluded_tokens: None,
             most_images: ImageSize::MAX,
         }
     }
 }
 
 impl Limits {
+    /// The limits with a window of whole requests, if this one excludes the newest message, prompt and tools.
+    #[must_use]
+    pub fn whole(&self, estimate: &Estimate) -> Self {
+        let excluded = self.excluded_tokens.map_or(0.0, |newest| estimate.base + estimate.growth * newest);
+        Self { context_window: self.context_window + excluded, ..self.clone() }
+    }
+
     /// Tokens above which the window slides.
     pub fn threshold(&self) -> f64 {
         (self.context_window * self.context_ratio).min(self.max_prompt_tokens).min(self.most_tokens)
