@@ -42,12 +42,16 @@ test("the numbers of a report cross in the order in which read.rs reads them", (
   for (const [errorMessage, ...refused] of [
     [
       "400 input length and `max_tokens` exceed context limit: 8000 + 1000 > 8192",
-      ...[8000, 8192, 1000, none, none, none],
+      ...[8000, 8192, 1000, none, none, none, none],
     ],
-    ["400 max_tokens must be at least 1, got -300", 0, none, none, 300, none, none],
-    ["400 At most 5 image(s) may be provided in one request.", 0, none, none, none, 5, none],
-    ["413 Payload Too Large", 0, none, none, none, none, 1],
-    ["400 image dimensions exceed 8000 pixels", 0, none, none, none, none, 2],
+    ["400 max_tokens must be at least 1, got -300", 0, none, none, 300, none, none, none],
+    ["400 At most 5 image(s) may be provided in one request.", 0, none, none, none, 5, none, none],
+    ["413 Payload Too Large", 0, none, none, none, none, none, 1],
+    [
+      "image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
+      0,
+      ...[none, none, none, none, 5_242_880, none],
+    ],
   ]) {
     const rows = new Batch();
     rows.add({ role: "assistant", content: [], usage, stopReason: "error", errorMessage });

@@ -145,7 +145,7 @@ test("what sticky left out stays out, call by call", async () => {
 /** What a server says to images of these sizes, in characters; nothing if it takes them. */
 const REFUSING = {
   "their number": ({ length }) => length > 5 && wordsOf("too many images")[0](0, 5),
-  "the size of one": (sizes) => Math.max(0, ...sizes) > 60_000 && wordsOf("an image is")[0](),
+  "the size of one": (sizes) => Math.max(0, ...sizes) > 60_000 && wordsOf("an image is")[0](0, 60_000),
   "the size of the request": (sizes) =>
     sizes.reduce((sum, size) => sum + size, 0) > 200_000 && wordsOf("the body is")[0](),
 };

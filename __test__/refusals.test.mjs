@@ -47,10 +47,11 @@ test("the numbers that an error names are read by its words", () => {
     assert.deepEqual(Object.values(readRefusal(words) ?? { none: 0 }), [], words);
   for (const words of OTHERS) assert.equal(readRefusal(words), undefined, words);
   for (const words of wordsOf("too many images"))
-    assert.deepEqual({ ...readRefusal(words(0, 7)) }, { images: 7 }, words(0, 7));
-  const [BODY, IMAGE] = [1, 2];
-  for (const words of wordsOf("the body is")) assert.deepEqual(readRefusal(words()), { of: BODY }, words());
-  for (const words of wordsOf("an image is")) assert.deepEqual(readRefusal(words()), { of: IMAGE }, words());
+    for (const images of [0, 7])
+      assert.deepEqual({ ...readRefusal(words(0, images)) }, { images }, words(0, 7));
+  for (const words of wordsOf("the body is")) assert.deepEqual(readRefusal(words()), { body: 1 }, words());
+  for (const words of wordsOf("an image is"))
+    assert.deepEqual({ ...readRefusal(words(0, 5_242_880)) }, { imageChars: 5_242_880 }, words(0, 0));
 });
 
 test("a text of any size and numbers out of range are read in bounded time, and make no sense of nonsense", () => {

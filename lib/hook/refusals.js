@@ -9,6 +9,8 @@ const HEAD_CHARS = 3000;
 const TAIL_CHARS = 1000;
 /** Range of tokens for a plausible limit of a model. */
 const LEAST_TOKENS = 1000;
+/** The least of the numbers that are not from 1 on. */
+const LEAST = { limit: LEAST_TOKENS, images: 0 };
 const MOST_TOKENS = 100_000_000;
 
 /** A number that stands alone, as errors write it: `65536`, `65,536`, `128k`. Parts of a date or of a model's name are none. */
@@ -28,9 +30,6 @@ const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[
 const BODY_WORDS =
   /^\W*413\b|(?:entity|payload|body) too large|request_too_large|request exceeds the maximum size|\bbytes\b/i;
 
-/** What was too large, if not the tokens, as src/node/read.rs reads it. */
-const [BODY, IMAGE] = [1, 2];
-
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
 
@@ -40,8 +39,8 @@ function compiled({ pattern, names }) {
 
 /**
  * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined if it is not named; and
- * `of` is `BODY` if it names none and is about the bytes of the request. A refusal of images is `{ images }`, the most that
- * are taken, or `{ of: IMAGE }` for one that is too large. Undefined for any other error. The first row that matches decides.
+ * `body`, 1 if it names none and is about the bytes of the request. Of a refusal for images `{ images }`, the most that are
+ * taken, or `{ imageChars }`, the most characters of one. Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
@@ -49,10 +48,9 @@ function readRefusal(errorMessage) {
   rows ??= contract.refusals.map(compiled);
   const { pattern, names } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
   if (names === null) return undefined;
-  if (names[0] === "image") return { of: IMAGE };
   if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
   const sizes = sizesIn(text);
-  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { of: BODY } : sizes;
+  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { body: 1 } : sizes;
 }
 
 /** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */
@@ -68,7 +66,7 @@ function wordsOf(message) {
 }
 
 function named(names, digits) {
-  const numberOf = (name, i) => tokensOf(digits[i], name === "limit" ? LEAST_TOKENS : 1);
+  const numberOf = (name, i) => tokensOf(digits[i], LEAST[name] ?? 1);
   const { total, ...told } = Object.fromEntries(names.map((name, i) => [name, numberOf(name, i)]));
   if (total !== undefined) told.prompt = total - (told.output ?? 0);
   return told;

@@ -31,10 +31,16 @@ const withoutUsage = {
   write: pi.write,
 };
 
-/** The answer that tells the hook of an overflow. Without a number it makes the next request a fifth smaller. */
+/**
+ * The answer that tells the hook of an overflow. Without a number it makes the next request a fifth smaller, or halves the bytes of
+ * images that fill it: the host does not say what overflowed.
+ */
 function refusalOf(list, excess) {
   const { api, provider, model } = list.findLast(isAnswer) ?? {};
-  const errorMessage = `prompt is too long${excess > 1 ? `: tokens exceed the limit by ${excess}` : ""}`;
+  const isKnown = excess > 1;
+  const errorMessage = isKnown
+    ? `prompt is too long: tokens exceed the limit by ${excess}`
+    : "413 request_too_large";
   return { role: "assistant", api, provider, model, content: [], stopReason: "error", errorMessage };
 }
 

@@ -28,7 +28,7 @@ const arePairs = (value) => Array.isArray(value) && value.every(isPair);
 /** A JSON object without inner objects, up to its end, an inner object or the end of the text. Its strings may hold braces. */
 const OBJECT = /\{(?:[^{}"]|"(?:[^"\\]|\\.?)*(?:"|$))*(\}?)/gs;
 /** Most UTF-16 units to read in search of objects: the text behind each brace that opens none is read again. */
-const SEARCH_UNITS = 64 * ANSWER_UNITS;
+const SEARCH_UNITS = 32 * ANSWER_UNITS;
 
 /**
  * Returns the pairs in a summariser's answer. Prose, code fences or an object may surround them. `isCut` is true if the JSON

@@ -13,13 +13,13 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::failure::{Failure, Result};
 use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
-use crate::context::facts::transcript::{Refusal, Refused, Usage};
+use crate::context::facts::transcript::{Refusal, Usage};
 use crate::context::request::validity::{self, Family};
 use crate::contract::{Block, Role};
 use crate::fault;
 
 /// Numbers of a usage report, the first fields of an assistant message.
-const USAGE_NUMBERS: usize = 13;
+const USAGE_NUMBERS: usize = 14;
 /// The flags of a message in one number, as `lib/hook/snapshot.js` writes them.
 const SENT: usize = 1;
 const PROTECTED: usize = 2;
@@ -167,7 +167,18 @@ impl<'a> Cursor<'a> {
             *amount = finite(self.number()?).filter(|&number| number >= 0.0);
         }
         let [input, cache_read, cache_write, cache_write_1h, more @ ..] = amounts;
-        let [cost_input, cost_cache_read, cost_cache_write, prompt, limit, output, excess, images, of] = more;
+        let [
+            cost_input,
+            cost_cache_read,
+            cost_cache_write,
+            prompt,
+            limit,
+            output,
+            excess,
+            images,
+            image_chars,
+            body,
+        ] = more;
         let refused = prompt.map(|tokens| Refusal {
             // 0 means a refusal that does not name its prompt.
             prompt: Some(tokens).filter(|&tokens| tokens > 0.0),
@@ -175,11 +186,8 @@ impl<'a> Cursor<'a> {
             output,
             excess,
             images: images.map(|count| count as u32),
-            of: match of {
-                Some(1.0) => Refused::Body,
-                Some(2.0) => Refused::Image,
-                _ => Refused::Tokens,
-            },
+            image_chars: image_chars.map(|chars| chars as u32),
+            is_of_body: body.is_some(),
         });
         Ok(Usage {
             input,
@@ -260,8 +268,8 @@ mod tests {
             let numbers = [&[role, SENT as f64, 1.0, 0.0][..], &reported, &[0.0]].concat();
             Batch { numbers, units: Vec::new(), ends: vec![0; 3] }
         };
-        let batch = rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8000.0, 8192.0, 1000.0, 300.0, 5.0, 1.0]);
-        let other = rows([0.0; 13]);
+        let batch = rows([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8000.0, 8192.0, 1000.0, 300.0, 5.0, 6.0, 1.0]);
+        let other = rows([0.0; USAGE_NUMBERS]);
         let read = |batch: &Batch| {
             let Ok([raw]) = <[Raw<'_>; 1]>::try_from(batch.messages().ok()?) else { return None };
             let RawRole::Assistant { usage, .. } = raw.role else { return None };
@@ -274,7 +282,8 @@ mod tests {
             output: Some(1000.0),
             excess: Some(300.0),
             images: Some(5),
-            of: Refused::Body,
+            image_chars: Some(6),
+            is_of_body: true,
         };
         let wanted = Usage {
             input: Some(1.0),

@@ -19,7 +19,7 @@ use super::{Mode, Terms};
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::Account;
 use crate::context::request::layers::keep::{Kept, States};
-use crate::context::request::layers::{Keeping, Limits, Overflow};
+use crate::context::request::layers::{Keeping, Limits, Overflow, images};
 use crate::context::request::plan::Plan;
 use crate::context::request::validity::strip_within;
 use crate::tokens::estimate::{Estimate, Size};
@@ -127,9 +127,7 @@ impl Fold {
                 self.decide(false);
             }
         }
-        let pending = self.pending.take().map(|pending| pending.call.sent);
-        let (edited, images) =
-            pending.map_or((self.account.sent(), self.account.images()), |sent| (sent.edited, sent.images));
+        let sent = self.pending.take().map_or_else(|| self.sent_sizes(), |pending| pending.call.sent);
         if self.layers.is_some() {
             self.account.end_trial();
         } else {
@@ -140,7 +138,7 @@ impl Fold {
         // If a summary replaced the answered call, which was recent, the latest stated window holds.
         let stated_window = is_planned_here.then_some(self.host_limits.context_window);
         let stated_window = stated_window.or_else(|| lessons.stated_window());
-        let planned = SentSizes { raw: self.account.raw(), edited, images, stated_window };
+        let planned = SentSizes { raw: self.account.raw(), stated_window, ..sent };
         let (sent, is_ours) = (other_list.unwrap_or(planned), is_planned_here || other_list.is_some());
         if is_ours {
             lessons.answered(message, sent);
@@ -205,14 +203,22 @@ impl Fold {
             }
             None => Some(self.decide_sticky(is_first)),
         };
-        let stated_window = Some(self.host_limits.context_window);
-        let (raw, edited, images) = (self.account.raw(), self.account.sent(), self.account.images());
-        let sent = SentSizes { raw, edited, images, stated_window };
+        let sent = self.sent_sizes();
         let last = self.account.rows().last().map(|row| row.message.identity);
         let call = Call { last, sent, estimated: self.context() };
         let moves = decided.is_some_and(|decided| decided.verdict.moves());
         self.pending = Some(Pending { at: self.account.rows().len(), call, moves, before });
         decided
+    }
+
+    /// The sizes of the next request.
+    fn sent_sizes(&self) -> SentSizes {
+        SentSizes {
+            raw: self.account.raw(),
+            edited: self.account.sent(),
+            images: images::that_may_go(&self.account),
+            stated_window: Some(self.host_limits.context_window),
+        }
     }
 
     /// The size that layer 4 leaves, or would leave.

@@ -51,7 +51,8 @@ impl Learned {
                 return Some(room);
             }
         }
-        let is_doubtful = NAMED_SHARE * self.accepted > tokens;
+        // What was accepted says nothing about the bytes of a body.
+        let is_doubtful = NAMED_SHARE * self.accepted > tokens && !refusal.is_of_body;
         if self.accepted >= tokens {
             self.accepted = 0.0;
         }

@@ -14,7 +14,7 @@ pub use self::learned::LearnedWindow;
 use self::line::{Line, Report};
 use self::lines::Lines;
 use super::by_model::ByModel;
-use crate::context::facts::transcript::{Assistant, Message, Refusal, Refused, Source};
+use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
 use crate::context::request::account::ImageSize;
 use crate::context::request::layers::Limits;
 use crate::tokens::estimate::{Estimate, Size};
@@ -38,7 +38,7 @@ pub struct SentSizes {
     pub raw: Size,
     /// With the edits decided then.
     pub edited: Size,
-    /// The images sent.
+    /// The images sent that may go.
     pub images: ImageSize,
     /// The window that the host stated at the call, in tokens; `None` if unknown.
     pub stated_window: Option<f64>,
@@ -250,20 +250,14 @@ impl Calibration {
     }
 }
 
-/// The limits of the next request's images, if these were refused: as many as named, none as large as the largest, or half of
-/// their characters if they are most of a body that is too large.
+/// The limits of the next request's images, if these were refused: as named, or half of their characters if they are most of a
+/// body that is too large.
 fn image_limits(refusal: Refusal, SentSizes { edited, images, .. }: SentSizes) -> Option<ImageSize> {
-    let most = ImageSize::MAX;
-    match refusal {
-        Refusal { images: Some(count), .. } => Some(ImageSize { count: count as usize, ..most }),
-        Refusal { of: Refused::Image, .. } => {
-            Some(ImageSize { largest: images.largest.saturating_sub(1), ..most })
-        }
-        Refusal { of: Refused::Body, .. } if images.chars > TEXT_CHARS * edited.cl100k => {
-            Some(ImageSize { chars: images.chars / 2, ..most })
-        }
-        _ => None,
-    }
+    let number = |of: Option<u32>| of.map_or(usize::MAX, |number| number as usize);
+    let are_most = refusal.is_of_body && images.chars > TEXT_CHARS * edited.cl100k;
+    let chars = if are_most { images.chars / 2 } else { usize::MAX };
+    let limits = ImageSize { count: number(refusal.images), largest: number(refusal.image_chars), chars };
+    (limits != ImageSize::MAX).then_some(limits)
 }
 
 #[cfg(test)]

@@ -237,7 +237,8 @@ const NAMED: Refusal = Refusal {
     output: None,
     excess: None,
     images: None,
-    of: Refused::Tokens,
+    image_chars: None,
+    is_of_body: false,
 };
 
 #[test]

@@ -24,17 +24,16 @@ impl Fold {
     pub(super) fn make_batch(&mut self, verdict: Verdict) {
         self.account.take_changed();
         images::omit_old(&mut self.account, &self.limits);
+        images::fit(&mut self.account, &self.limits);
         if verdict != Verdict::ManyImages {
             self.give_words_back();
             let targets = self.targets();
             let spared = self.spared();
             if self.reports.is_reported {
                 self.strip_closed_turns();
-                images::fit(&mut self.account, &self.limits);
                 self.go_down_ladder(&spared, &targets);
             } else {
                 self.apply_layers(spared.messages, verdict);
-                images::fit(&mut self.account, &self.limits);
             }
             if self.context() > targets.budget && self.limits.overflow == Overflow::Shrink {
                 let estimate = self.estimate();

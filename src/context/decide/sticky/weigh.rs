@@ -145,10 +145,10 @@ impl Fold {
         let is_cold = self.reports.watch.is_cold(newest_ms(&self.account), self.policy.ttl_seconds);
         let is_refused = self.reports.calibration.room.is_some_and(|room| context > room);
         let has_too_many_images = images::is_over(&self.account, &self.limits);
-        let is_over = is_refused || has_too_many_images || context > self.budget_due();
+        let is_over = is_refused || context > self.budget_due();
         let verdict = if is_retry && !has_too_many_images {
             Verdict::Wait
-        } else if !is_over && holds_turn(&self.account) {
+        } else if !is_over && !has_too_many_images && holds_turn(&self.account) {
             Verdict::TurnOpen
         } else if (is_first || context < self.least_context()) && !self.reports.is_reported {
             Verdict::Unreported
@@ -160,7 +160,7 @@ impl Fold {
             || (context > self.threshold_due() && pays(Verdict::OverThreshold))
         {
             Verdict::OverThreshold
-        } else if images::are_many(&self.account, &self.limits) {
+        } else if has_too_many_images || images::are_many(&self.account, &self.limits) {
             Verdict::ManyImages
         } else if removable > 0.0 && pays(Verdict::Carried) {
             Verdict::Carried

@@ -29,6 +29,7 @@ pub struct Raw<'a> {
 
 /// A role with the fields only it has.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "answers are the most of it")]
 pub enum RawRole<'a> {
     /// `system`
     System,

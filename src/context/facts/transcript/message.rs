@@ -113,20 +113,10 @@ pub struct Refusal {
     pub excess: Option<f64>,
     /// Most images that the endpoint takes.
     pub images: Option<u32>,
-    /// What was too large.
-    pub of: Refused,
-}
-
-/// What of a request was refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Refused {
-    /// Its tokens.
-    #[default]
-    Tokens,
-    /// The bytes of its body.
-    Body,
-    /// An image.
-    Image,
+    /// Most characters of one image.
+    pub image_chars: Option<u32>,
+    /// True if it is about the bytes of the request.
+    pub is_of_body: bool,
 }
 
 impl Refusal {

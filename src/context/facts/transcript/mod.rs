@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use self::link::Link;
 use self::link::Links;
 pub use self::message::{
-    Assistant, Body, Images, Message, Refusal, Refused, Shortened, Signature, Thinking, ToolResult, Usage,
+    Assistant, Body, Images, Message, Refusal, Shortened, Signature, Thinking, ToolResult, Usage,
 };
 pub use self::source::Source;
 
