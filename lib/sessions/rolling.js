@@ -12,8 +12,8 @@ const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
-const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
-const { plainText, withoutThinking } = require("../shapes/text.js");
+const { callSummarizer, pairsPrompt, summarizeError, withoutThinking } = require("./summarizer.js");
+const { plainText } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
