@@ -158,12 +158,4 @@ function keptOf({ action, ranges }) {
   return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
 }
 
-module.exports = {
-  Reporter,
-  afterOf,
-  editsByMessage,
-  keptOf,
-  unknownShape,
-  warnOnce,
-  LAYERS,
-};
+module.exports = { LAYERS, Reporter, afterOf, editsByMessage, keptOf, unknownShape };
