@@ -3,7 +3,7 @@
 "use strict";
 
 const { cacheTtlSeconds, constants, verdicts } = require("../contract.js");
-const { Prices, billedOf, countsOf, sumOf } = require("./prices.js");
+const { Prices, billedOf, costOf, countsOf } = require("./prices.js");
 
 /** Smallest number of unread tokens that counts as a miss: caches work in blocks and have a least size. */
 const MIN_MISSED_TOKENS = 1024;
@@ -168,12 +168,12 @@ class Bill {
 
   #paid({ cost }, counts, prices) {
     const billed = billedOf(cost, counts);
-    const dollars = billed ?? (prices && sumOf(counts, prices));
+    const dollars = billed ?? (prices && costOf(counts, prices));
     if (dollars === undefined) this.#counts.unpricedCalls += 1;
     else this.#isPriced = true;
     this.#dollars.billed += dollars ?? 0;
     this.#dollars.estimated += billed === undefined ? (dollars ?? 0) : 0;
-    const input = prices && sumOf({ ...counts, output: 0 }, prices);
+    const input = prices && costOf({ ...counts, output: 0 }, prices);
     return { prompt: counts.prompt, cacheRead: counts.cacheRead, dollars, input };
   }
 

@@ -81,7 +81,7 @@ class Prices {
       if (price > 0 && price <= MAX_PRICE) own[kind] = price;
     }
     const total = billedOf(cost, counts);
-    if (Object.keys(own).length === 0 && total !== undefined) own.input = total / sumOf(counts, family);
+    if (Object.keys(own).length === 0 && total !== undefined) own.input = total / costOf(counts, family);
     const known = KINDS.find((kind) => own[kind] > 0);
     if (known === undefined) return this.#named(model, hourly);
     const input = own[known] / family[known];
@@ -105,7 +105,7 @@ class Prices {
 }
 
 /** Cost of tokens at these prices, answer included. */
-const sumOf = (counts, prices) => KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
+const costOf = (counts, prices) => KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
 
 /** Dollars of a call by its own bill. Undefined if the bill is missing or absurd. */
 function billedOf(cost, counts) {
@@ -118,4 +118,4 @@ function billedOf(cost, counts) {
 /** The part of Anthropic's usage that is the request. With tools of the server the usage sums up several prompts, this one first. */
 const requestIn = (usage) => [usage?.iterations].flat().find((one) => one?.type === "message");
 
-module.exports = { PER_MILLION, Prices, billedOf, checkPrices, countsOf, familyOf, requestIn, sumOf };
+module.exports = { PER_MILLION, Prices, billedOf, checkPrices, costOf, countsOf, familyOf, requestIn };
