@@ -297,7 +297,7 @@ class RollingMemory {
 
   /** Clips pairs; takes keywords if even clipped text is too long. */
   async #shortForm(pairs) {
-    const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
+    const newest = pairs.slice(-this.#options.maxPairs);
     if (newest.length === 0) return newest;
     const forms = clippedPairs(newest);
     for (const clipped of forms) {
