@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { PRICES } from "../../__test__/support/live/provider.mjs";
 import { estimatesBy, recordingOf } from "../../__test__/support/recordings.mjs";
 import { percent, whole } from "../../lib/cli/numbers.mjs";
-import { POLICIES as OURS } from "../../lib/cli/report/report.mjs";
+import { hookPolicy, SETTINGS } from "../../lib/cli/report/report.mjs";
 import { loadSession } from "../../lib/cli/session.mjs";
 import { textTable } from "../../lib/cli/terminal.mjs";
 import { EXAMPLE } from "../shared.mjs";
@@ -12,9 +12,12 @@ import { piCompaction, recordedCompactions } from "./compaction.mjs";
 import { addScores, emptyScore, measure, ratesOf } from "./measure.mjs";
 import { clearOver100k, coldOnly, maskBatches, wholeRounds } from "./yardsticks.mjs";
 
+const OURS = Object.entries(SETTINGS).map(([name, options]) => [name, hookPolicy(options)]);
+
 /** Ours, and the yardsticks. */
 export const POLICIES = {
-  ...OURS,
+  "no compression": () => async (messages) => messages,
+  ...Object.fromEntries(OURS),
   "whole rounds 0.75 → 0.5": wholeRounds,
   "clear over 100k, keep 20": clearOver100k,
   "cold only": coldOnly,

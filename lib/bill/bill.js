@@ -2,15 +2,16 @@
 // batch. It is computed from reported usage and from the rows of what was sent.
 "use strict";
 
-const { cacheTtlSeconds, verdicts } = require("../contract.js");
-const { HOUR_SECONDS, Prices, billedOf, countsOf, sumOf } = require("./prices.js");
+const { cacheTtlSeconds, constants, verdicts } = require("../contract.js");
+const { Prices, billedOf, costOf, countsOf } = require("./prices.js");
 
 /** Smallest number of unread tokens that counts as a miss: caches work in blocks and have a least size. */
 const MIN_MISSED_TOKENS = 1024;
 /** Smallest share of the readable tokens that counts as a miss. */
 const MIN_MISSED_SHARE = 0.05;
-/** Seconds after which any unused entry may have expired. */
+/** Seconds after which any unused entry may have expired, and one that was written for an hour. */
 const LEAST_LIFE = cacheTtlSeconds;
+const HOUR_LIFE = constants.hourSeconds.default;
 /** A call that read at least this share of the last prompt proves that the entry lived until then. */
 const READ_SHARE = 0.5;
 /** Error of an estimate, in tokens and as a share, above which the prompt held more than the messages. */
@@ -158,7 +159,7 @@ class Bill {
   #remember({ model, usage, at }, { prompt, cacheRead, cacheWrite }, cache, taken) {
     const gap = cache === undefined ? 0 : this.#gapSeconds(cache, at);
     const hasLived = cacheRead >= READ_SHARE * (cache?.prompt ?? Infinity);
-    const least = usage.cacheWrite1h > 0 ? HOUR_SECONDS : LEAST_LIFE;
+    const least = usage.cacheWrite1h > 0 ? HOUR_LIFE : LEAST_LIFE;
     const life = Math.max(cache?.life ?? 0, least, hasLived && gap > 0 ? gap : 0);
     const hasCache = cache?.hasCache === true || cacheRead + cacheWrite > 0;
     this.#latest = { prompt, at, hasCache, life, taken, changedBy: undefined };
@@ -167,12 +168,12 @@ class Bill {
 
   #paid({ cost }, counts, prices) {
     const billed = billedOf(cost, counts);
-    const dollars = billed ?? (prices && sumOf(counts, prices));
+    const dollars = billed ?? (prices && costOf(counts, prices));
     if (dollars === undefined) this.#counts.unpricedCalls += 1;
     else this.#isPriced = true;
     this.#dollars.billed += dollars ?? 0;
     this.#dollars.estimated += billed === undefined ? (dollars ?? 0) : 0;
-    const input = prices && sumOf({ ...counts, output: 0 }, prices);
+    const input = prices && costOf({ ...counts, output: 0 }, prices);
     return { prompt: counts.prompt, cacheRead: counts.cacheRead, dollars, input };
   }
 

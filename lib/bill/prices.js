@@ -6,8 +6,6 @@ const { cacheFamilies, cacheOptions, constants } = require("../contract.js");
 const { amount, checkOptions, positive, show } = require("../options.js");
 
 const PER_MILLION = 1e-6;
-/** Lifetime of a cache entry paid for an hour. */
-const HOUR_SECONDS = constants.hourSeconds.default;
 /** Price of a token written to the cache for an hour, relative to input: Anthropic's, and nobody else writes for an hour. */
 const HOUR_WRITE = constants.hourWrite.default;
 /** Highest believable price of a token in dollars. A bill above it is a mistake. */
@@ -83,7 +81,7 @@ class Prices {
       if (price > 0 && price <= MAX_PRICE) own[kind] = price;
     }
     const total = billedOf(cost, counts);
-    if (Object.keys(own).length === 0 && total !== undefined) own.input = total / sumOf(counts, family);
+    if (Object.keys(own).length === 0 && total !== undefined) own.input = total / costOf(counts, family);
     const known = KINDS.find((kind) => own[kind] > 0);
     if (known === undefined) return this.#named(model, hourly);
     const input = own[known] / family[known];
@@ -107,7 +105,7 @@ class Prices {
 }
 
 /** Cost of tokens at these prices, answer included. */
-const sumOf = (counts, prices) => KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
+const costOf = (counts, prices) => KINDS.reduce((sum, kind) => sum + counts[kind] * prices[kind], 0);
 
 /** Dollars of a call by its own bill. Undefined if the bill is missing or absurd. */
 function billedOf(cost, counts) {
@@ -120,14 +118,4 @@ function billedOf(cost, counts) {
 /** The part of Anthropic's usage that is the request. With tools of the server the usage sums up several prompts, this one first. */
 const requestIn = (usage) => [usage?.iterations].flat().find((one) => one?.type === "message");
 
-module.exports = {
-  HOUR_SECONDS,
-  PER_MILLION,
-  Prices,
-  billedOf,
-  checkPrices,
-  countsOf,
-  familyOf,
-  requestIn,
-  sumOf,
-};
+module.exports = { PER_MILLION, Prices, billedOf, checkPrices, costOf, countsOf, familyOf, requestIn };

@@ -48,7 +48,7 @@ export const replay = {
     const summary = summaryOf(run, setting);
     const closing = [`\n${closingText(session, summary)}`];
     if (html !== undefined) {
-      const others = progressLine("setting", Object.keys(reports.POLICIES).length);
+      const others = progressLine("setting", reports.POLICIES.length);
       const named = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
       const data = await reports.reportData(session, run, { ...setting, ...named });
       await reports.writeReport(html, reports.reportHtml(data));

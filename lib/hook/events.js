@@ -25,12 +25,8 @@ const FALLBACKS = {
 /** Warnings already emitted. */
 const warned = new Set();
 
-/** Warns the process once of an event without a listener; `owner` names the function. */
-function warnOnce(owner, { type, code = type, message }) {
-  if (warned.has(`${owner} ${code}`)) return;
-  warned.add(`${owner} ${code}`);
-  process.emitWarning(`${owner}: ${message}`, { type: "PiStrataWarning", code });
-}
+/** Adds a value to a set. Returns true if it was not there. */
+const isNewIn = (set, value) => set.size < set.add(value).size;
 
 /** The event for a list of another shape, recognised by `mark`. */
 function unknownShape(mark) {
@@ -61,16 +57,18 @@ class Reporter {
     });
   }
 
-  /** Reports an event that a host must not miss: without a listener, as a process warning. */
+  /** Reports an event that a host must not miss: without a listener, as a process warning, once for each owner and code. */
   warn(event) {
+    const { type, code = type, message } = event;
     if (this.isListening) this.emit(event);
-    else warnOnce(this.#owner, event);
+    else if (isNewIn(warned, `${this.#owner} ${code}`))
+      process.emitWarning(`${this.#owner}: ${message}`, { type: "PiStrataWarning", code });
     return event;
   }
 
   /** Returns true on the first call with `what`. */
   isFirst(what) {
-    return this.#said.size < this.#said.add(what).size;
+    return isNewIn(this.#said, what);
   }
 
   /** Reports a failure; returns the event. A missing addon fails every call and is reported once. */
@@ -158,12 +156,4 @@ function keptOf({ action, ranges }) {
   return Array.from(lines, ([why, count]) => ({ lines: count, why })).sort((a, b) => b.lines - a.lines);
 }
 
-module.exports = {
-  Reporter,
-  afterOf,
-  editsByMessage,
-  keptOf,
-  unknownShape,
-  warnOnce,
-  LAYERS,
-};
+module.exports = { LAYERS, Reporter, afterOf, editsByMessage, keptOf, unknownShape };

@@ -3,7 +3,7 @@
 
 const { attempt } = require("../helpers.js");
 const { markers: MARKERS } = require("../contract.js");
-const { answerOf } = require("./options.js");
+const { asked } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
 
 /** Providers refuse a blank text, and a marker may be all that is left of a result. */
@@ -43,7 +43,7 @@ const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
  */
 function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;
-  return (...gap) => answerOf(marker, gap, VISIBLE, failed);
+  return (...gap) => asked(marker, VISIBLE, failed, ...gap);
 }
 
 /** The marker function for `Batch.add`, called only for texts that may be summarised. */

@@ -59,8 +59,7 @@ const MOST_RESERVE = 1 / 4;
 /** The host's cache settings now, with defaults; undefined if they are learned. */
 function cacheNow(option) {
   const cache = asked(option, record);
-  if (cache === undefined || cache === "auto") return undefined;
-  return attempt(() => checkOptions("cache", cache, CACHE_OPTIONS));
+  return cache && attempt(() => checkOptions("cache", cache, CACHE_OPTIONS));
 }
 
 /** The host's window now; the default if its function names none (an Agent without a model says 0). */
@@ -130,32 +129,26 @@ function kindOf(value) {
 }
 
 /**
- * The result of a host's function, checked by a rule. If it throws or returns something else, calls `failed(cause)` and
- * returns undefined.
+ * The value of an option, or what its function returns for `given`. Undefined if the rule refuses it, since the host may have changed
+ * it, or if the function throws. `failed(cause)` is called for a function.
  */
-function answerOf(ask, given, rule, failed) {
+function asked(option, rule, failed, ...given) {
+  if (typeof option !== "function") return rule.accepts(option) ? option : undefined;
   try {
-    const answer = ask(...given);
+    const answer = option(...given);
     if (rule.accepts(answer)) return answer;
     if (typeof answer?.then === "function") answer.then(undefined, () => {});
     failed?.(`returned ${kindOf(answer)}`);
   } catch {
-    // Not its message, for the same reason.
+    // Not its message, which may hold the user's text.
     failed?.("threw an error");
   }
   return undefined;
 }
 
-/** The value of an option, or what its function returns. Undefined if the rule refuses it: the host may have changed it. */
-function asked(option, rule, failed) {
-  if (typeof option === "function") return answerOf(option, [], rule, failed);
-  return rule.accepts(option) ? option : undefined;
-}
-
 module.exports = {
   getContextWindow,
   optionTable,
-  answerOf,
   asked,
   cacheNow,
   checkHookOptions,

@@ -1,12 +1,14 @@
 // `pi-strata/pipeline`: a provider, a compressor and an assembler, one after the other; each can be the host's own.
 "use strict";
 
-const { areSame } = require("../helpers.js");
+const { areSame, isObject } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { atLeastOne, checkMessages, checkOptions, count, handler, rule, show } = require("../options.js");
+const rules = require("../options.js");
 const { isMedia } = require("../shapes/openai_messages.js");
 const { answeredId, callsIn, clip, isResult } = require("../shapes/text.js");
 const { PostgresProvider, SqliteProvider } = require("./history.js");
+
+const { atLeastOne, checkMessages, checkOptions, checkValue, count, handler, rule } = rules;
 
 const MAX_MESSAGES = 12;
 /** UTF-16 units. */
@@ -14,6 +16,8 @@ const MAX_CHARS_PER_MESSAGE = 4_000;
 /** Messages read beyond those that the compressor keeps, so that it decides what to drop. */
 const HISTORY_MARGIN = 38;
 
+const isWritten = (text) => /^\s*\d+\s*$/.test(text) && atLeastOne.accepts(Number(text));
+const writtenNumber = rule(atLeastOne.allowed, isWritten);
 const has = (method) =>
   rule(`an object with the method ${method}`, (value) => typeof value?.[method] === "function");
 
@@ -139,8 +143,7 @@ function isCut(before, after) {
 }
 
 function pipelineConfigFromEnv(env = process.env) {
-  if (typeof env !== "object" || env === null)
-    throw new TypeError(`pipelineConfigFromEnv: env is ${show(env)}; it must be an object`);
+  checkValue("pipelineConfigFromEnv: env", env, rule("an object", isObject));
   return {
     maxMessages: numberFrom(env, "TG_HISTORY_WINDOW", MAX_MESSAGES),
     maxCharsPerMessage: numberFrom(env, "MAX_CHARS_PER_MESSAGE", MAX_CHARS_PER_MESSAGE),
@@ -150,11 +153,8 @@ function pipelineConfigFromEnv(env = process.env) {
 function numberFrom(env, name, fallback) {
   const text = env[name];
   if (text === undefined || text === "") return fallback;
-  const value = /^\s*\d+\s*$/.test(text) ? Number(text) : Number.NaN;
-  if (!atLeastOne.accepts(value)) {
-    throw new TypeError(`environment variable ${name} is ${show(text)}; it must be ${atLeastOne.allowed}`);
-  }
-  return value;
+  checkValue(`environment variable ${name}`, text, writtenNumber);
+  return Number(text);
 }
 
 module.exports = {

@@ -43,7 +43,11 @@ function sqliteStore(option, given, lost) {
   const handle = new SqliteHandle(option, given);
   const read = (work) => finishNow(work(), ([sql, values]) => handle.run(sql, values));
   const write = (work) => handle.atomically(() => read(work));
-  /** Creates missing tables: a host may have rolled back the transaction that created them. */
+  const unreadable = [];
+  /**
+   * Creates missing tables: a host may have rolled back the transaction that created them. Reports unreadable rows after the
+   * transaction: a listener can clear their session.
+   */
   const withTables = (run) => (work) => {
     try {
       return run(work);
@@ -51,20 +55,12 @@ function sqliteStore(option, given, lost) {
       if (!isTableMissing(error)) throw error;
       write(makeTables);
       return run(work);
-    }
-  };
-  withTables(read)(checkTables);
-  const unreadable = [];
-  /** Reports unreadable rows after the transaction: a listener can clear their session. */
-  const reporting = (run) => (work) => {
-    try {
-      return run(work);
     } finally {
       for (const row of unreadable.splice(0)) lost(row);
     }
   };
-  const [reads, writes] = [read, write].map((run) => reporting(withTables(run)));
-  return storeOver((row) => unreadable.push(row), reads, writes);
+  withTables(read)(checkTables);
+  return storeOver((row) => unreadable.push(row), withTables(read), withTables(write));
 }
 
 function postgresStore(pool, lost) {

@@ -12,8 +12,8 @@ const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
 const { arePairs, clippedPairs, memoryText, mergePairs, readMemory, readPairs } = require("./pairs.js");
 const { partedByReport, splitRounds, withoutPast } = require("./rounds.js");
-const { callSummarizer, pairsPrompt, summarizeError } = require("./summarizer.js");
-const { plainText, withoutThinking } = require("../shapes/text.js");
+const { callSummarizer, pairsPrompt, summarizeError, withoutThinking } = require("./summarizer.js");
+const { plainText } = require("../shapes/text.js");
 
 const { amount, checkMessages, checkOptions, handler, orFunction, positive, ratio } = rules;
 const pairs = { allowed: "an array of { q, a } with texts", accepts: arePairs };
@@ -297,7 +297,7 @@ class RollingMemory {
 
   /** Clips pairs; takes keywords if even clipped text is too long. */
   async #shortForm(pairs) {
-    const newest = pairs.slice(Math.max(0, pairs.length - this.#options.maxPairs));
+    const newest = pairs.slice(-this.#options.maxPairs);
     if (newest.length === 0) return newest;
     const forms = clippedPairs(newest);
     for (const clipped of forms) {

@@ -3,14 +3,8 @@
 "use strict";
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
-const {
-  callsIn,
-  groupStarts,
-  isResult,
-  plainText,
-  withCalls,
-  withoutThinking,
-} = require("../shapes/text.js");
+const { callsIn, groupStarts, isResult, plainText, withCalls } = require("../shapes/text.js");
+const { withoutThinking } = require("./summarizer.js");
 
 /** The question of a round that holds one of pi's summaries. */
 const SUMMARY_QUESTION = "(earlier conversation)";

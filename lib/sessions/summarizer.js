@@ -2,7 +2,7 @@
 // as JSON that cannot close them. The prompt calls it a record, because it can hold instructions.
 "use strict";
 
-const { callsIn, readCall, storable, wholeChars, withoutThinking } = require("../shapes/text.js");
+const { callsIn, readCall, storable, wholeChars } = require("../shapes/text.js");
 const { countTokensAsync } = require("../tools/count.js");
 
 /** Sampling temperature of the request: low, to stay close to the facts. */
@@ -18,6 +18,9 @@ const MIN_TEXT_CHARS = 40;
 /** UTF-16 units per token: in usual text, and the number above which a prompt is too long without counting. */
 const CHARS_PER_TOKEN = 4;
 const MAX_CHARS_PER_TOKEN = 20;
+/** Reasoning that opens an answer. Some chat templates put its opening tag in the prompt, so that only the closing one is there. */
+const THINKING =
+  /^\s*<(think|thinking|thought)>(?:.*?<\/\1>|.*)|^(?:(?!<think).)*?<\/think(?:ing)?>[^\S\n]*(?:\n|$)/is;
 
 /** Returns a prompt for a summary of messages, at most `maxTokens` cl100k tokens. */
 function summaryPrompt(messages, maxTokens) {
@@ -128,6 +131,9 @@ async function callSummarizer(summarize, messages, prompt, { timeoutMs, signal }
   }
 }
 
+/** Drops the reasoning that local servers leave in the text of an answer. */
+const withoutThinking = (answer) => answer.replace(THINKING, "");
+
 /** UTF-16 units of the texts and calls of messages. */
 function unitsOf(messages) {
   const said = messages.flatMap((message) => [
@@ -152,4 +158,4 @@ function summarizeError(message, cause) {
   return Object.assign(new Error(message, { cause }), { code: "ERR_SUMMARIZE" });
 }
 
-module.exports = { callSummarizer, pairsPrompt, summarizeError, summaryPrompt };
+module.exports = { callSummarizer, pairsPrompt, summarizeError, summaryPrompt, withoutThinking };

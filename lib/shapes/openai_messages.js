@@ -5,7 +5,7 @@
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { attempt } = require("../helpers.js");
 const { isUnsent, joinedText, json } = require("../hook/snapshot.js");
-const { checkMessages, show } = require("../options.js");
+const { checkMessages, checkValue, oneOf } = require("../options.js");
 const { answeredId, callsIn, checkNoResults, isResult, plainText, readCall } = require("./text.js");
 
 /** OpenAI's parts without a block of their own. They stay as they are. */
@@ -16,7 +16,7 @@ const SAFE_DIGITS = 15;
 const STRING = /"(?:[^"\\]|\\.?)*(?:"|$)/gs;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** OpenAI's roles: a session's, and `developer`, another name for `system`. */
-const ROLES = ["system", "developer", "user", "assistant", "tool"];
+const openaiRole = oneOf("system", "developer", "user", "assistant", "tool");
 
 /** Text of a tool message without text. OpenAI accepts only text there; images follow in a user message. */
 const IMAGES_ONLY = "(see attached image)";
@@ -88,12 +88,8 @@ const isSame = (a, b) => attempt(() => isDeepStrictEqual(a, b), false);
 
 function fromOpenAIMessages(messages) {
   if (!Array.isArray(messages)) checkMessages("fromOpenAIMessages", messages);
-  const odd = messages.findIndex((message) => !ROLES.includes(message?.role));
-  if (odd >= 0) {
-    const role = show(messages[odd]?.role);
-    const allowed = ROLES.map(show).join(", ");
-    throw new TypeError(`fromOpenAIMessages: the role of message ${odd} is ${role}; it must be ${allowed}`);
-  }
+  for (const [i, message] of messages.entries())
+    checkValue(`fromOpenAIMessages: the role of message ${i}`, message?.role, openaiRole);
   const neutral = messages.map((message) => {
     const made = fromOpenAI(message);
     return isSame(toOpenAI(made, true), message) ? made : { ...made, original: message };

@@ -22,13 +22,6 @@ function wordsOf(block) {
   return block?.type === "image" ? [IMAGE_NOTE] : [];
 }
 
-/** Reasoning that opens an answer. Some chat templates put its opening tag in the prompt, so that only the closing one is there. */
-const THINKING =
-  /^\s*<(think|thinking|thought)>(?:.*?<\/\1>|.*)|^(?:(?!<think).)*?<\/think(?:ing)?>[^\S\n]*(?:\n|$)/is;
-
-/** Drops the reasoning that local servers leave in the text of an answer. */
-const withoutThinking = (answer) => answer.replace(THINKING, "");
-
 /** Returns the tool calls of a message. */
 function callsIn({ content, toolCalls, tool_calls: others }) {
   const blocks = Array.isArray(content) ? content.filter((block) => block?.type === "toolCall") : [];
@@ -114,6 +107,5 @@ module.exports = {
   storable,
   wholeChars,
   withCalls,
-  withoutThinking,
   written,
 };

@@ -18,7 +18,7 @@ async function ledger(messages, options) {
   const hook = new Hook("ledger", options, { prices: [undefined, anything] });
   const prices = checkPrices("ledger", hook.options.prices);
   const bill = hook.newBill({ prices, contextWindow: hook.contextWindow() });
-  const calls = await callsIn(hook, messages.slice());
+  const calls = await answeredCalls(hook, messages.slice());
   let isRewritten = false;
   for (const { row, isPresent, isStale } of calls) {
     if (!isPresent)
@@ -34,7 +34,7 @@ async function ledger(messages, options) {
 }
 
 /** The calls whose answers are in a list, each with its row and whether the hook was at work. */
-async function callsIn(hook, list) {
+async function answeredCalls(hook, list) {
   const calls = [];
   let [counted, tokens, newestInput] = [0, 0, -Infinity];
   for (const [index, message] of list.entries()) {

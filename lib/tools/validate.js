@@ -5,7 +5,7 @@
 
 const { families, rules } = require("../contract.js");
 const { native } = require("../native/native.js");
-const { unknownShape, warnOnce } = require("../hook/events.js");
+const { Reporter, unknownShape } = require("../hook/events.js");
 const { foreignMark } = require("../hook/foreign.js");
 const { withContent } = require("../hook/plan.js");
 const { Batch } = require("../hook/snapshot.js");
@@ -38,7 +38,7 @@ function ask(name, messages, api, method) {
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
   const mark = messages.map(foreignMark).find((mark) => mark !== undefined);
   if (mark !== undefined) {
-    warnOnce(name, unknownShape(mark));
+    new Reporter(undefined, name).warn(unknownShape(mark));
     return undefined;
   }
   const batch = new Batch();

@@ -8,7 +8,7 @@ import { joinedText, json } from "../../hook/snapshot.js";
 import { blocksOf } from "../../shapes/parts.js";
 import { anthropic } from "../../shapes/shapes.js";
 import { callsIn } from "../../shapes/text.js";
-import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
+import { isRecord, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
 /** The text that pi shows in place of reasoning that the provider sent encrypted. */
 const REDACTED = "[Reasoning redacted]";
@@ -26,7 +26,7 @@ const STOP_REASONS = {
 
 export const claude = {
   isLine: ({ type, message, ...line }) =>
-    ((type === "user" || type === "assistant") && isObject(message)) ||
+    ((type === "user" || type === "assistant") && isRecord(message)) ||
     "parentUuid" in line ||
     "leafUuid" in line,
 
@@ -55,12 +55,12 @@ export const claude = {
     attachment: ({ attachment }) =>
       attachment?.type === "queued_command" ? { message: { content: attachment.prompt } } : {},
     user({ message, parentUuid, isMeta, isCompactSummary }) {
-      if (!isObject(message)) return { problem: NO_MESSAGE };
+      if (!isRecord(message)) return { problem: NO_MESSAGE };
       if (isCompactSummary === true) return { message, isSummary: true, parent: parentUuid ?? undefined };
       return { message, isMeta };
     },
     assistant({ message, requestId, isApiErrorMessage }) {
-      if (!isObject(message)) return { problem: NO_MESSAGE };
+      if (!isRecord(message)) return { problem: NO_MESSAGE };
       return { message, response: message.id ?? requestId ?? message, hasFailed: isApiErrorMessage };
     },
   },
@@ -119,7 +119,7 @@ const listOf = (value) => (Array.isArray(value) ? value : []);
 const responsesIn = (lines) => new Set(lines.flatMap(({ response }) => response ?? []));
 
 /** The parts of one type in the content of a line. */
-const partsIn = ({ message }, type) => partsOf(message?.content).filter((part) => part?.type === type);
+const partsIn = ({ message }, type) => shownParts(message?.content).filter((part) => part?.type === type);
 
 /** The path, the other lines of its responses, and the results of calls that nothing on the path answers. */
 function completed(path, lines) {
@@ -183,7 +183,7 @@ function messagesOf({ message: { content }, isMeta, timestamp }, toolNames) {
   const isText = typeof content === "string";
   const read = isText
     ? [{ role: "user", content }]
-    : anthropic.read({ role: "user", content: partsOf(content) });
+    : anthropic.read({ role: "user", content: shownParts(content) });
   const meta = { role: "custom", customType: META_TYPE, display: false };
   return read.map((each) => ({
     ...each,
@@ -199,7 +199,7 @@ function answerOf({ message, hasFailed, timestamp }, before = { content: [], tim
   const keyOf = (block) => json(block) || block;
   const known = new Set(before.content.map(keyOf));
   const isNew = (block) => !known.has(keyOf(block));
-  const content = before.content.concat(blocksOf(partsOf(message.content)).filter(isNew));
+  const content = before.content.concat(blocksOf(shownParts(message.content)).filter(isNew));
   const hasCalls = content.some(({ type }) => type === "toolCall");
   const stopReason = STOP_REASONS[message.stop_reason ?? (hasCalls ? "tool_use" : undefined)] ?? "stop";
   return present({
@@ -216,7 +216,7 @@ function answerOf({ message, hasFailed, timestamp }, before = { content: [], tim
 }
 
 /** The parts of a content, encrypted reasoning as pi shows it. */
-function partsOf(content) {
+function shownParts(content) {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return listOf(content).map((part) =>
     part?.type === "redacted_thinking"

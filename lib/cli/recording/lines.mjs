@@ -5,7 +5,7 @@ import { attempt } from "../../helpers.js";
 import { Shapes } from "../../shapes/index.js";
 import { claude } from "./claude.mjs";
 import { pi } from "./pi.mjs";
-import { isObject, Recording, timeOf } from "./recording.mjs";
+import { isRecord, Recording, timeOf } from "./recording.mjs";
 
 /** Types of items of OpenAI's Responses API that have no role. */
 const ITEM = /^(?:reasoning|\w+_call(?:_output)?)$/;
@@ -71,7 +71,7 @@ function parse(what, text, line, { objects, problems }) {
     return;
   }
   for (const object of [value].flat()) {
-    if (isObject(object)) objects.push({ object, line });
+    if (isRecord(object)) objects.push({ object, line });
     else problems.push({ line, message: `The ${what} is JSON, but holds something that is not an object.` });
   }
 }

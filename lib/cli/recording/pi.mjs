@@ -1,7 +1,7 @@
 // pi's session files: version 1 is a list, 2 and 3 are trees of entries. The conversation is the path from the root to the leaf,
 // with the context that pi itself builds at each compaction and each edit.
 
-import { isObject, pathTo, present, Recording, timeOf } from "./recording.mjs";
+import { isRecord, pathTo, present, Recording, timeOf } from "./recording.mjs";
 
 /** Names of the entries of our own extension. */
 export const OWN_TYPE = "pi-strata";
@@ -16,7 +16,7 @@ const isHeader = ({ type, kind }) => type === "session" || kind === "header";
 const versionOf = ({ version, v }) => version ?? v ?? 1;
 
 export const pi = {
-  isLine: ({ type, message }) => type === "session" || (type === "message" && isObject(message)),
+  isLine: ({ type, message }) => type === "session" || (type === "message" && isRecord(message)),
 
   entryOf(line) {
     const isUnknown = isHeader(line) && versionOf(line) > NEWEST;

@@ -64,7 +64,7 @@ export class Recording {
     last.to = at + 1;
     if (message.role !== "assistant" || last.opening.length + at === last.from) return at;
     const { usage } = message;
-    if (this.#hasReports && isObject(usage) && !hasUsed(usage)) this.unplayed[UNUSED] += 1;
+    if (this.#hasReports && isRecord(usage) && !hasUsed(usage)) this.unplayed[UNUSED] += 1;
     else calls.push({ number: calls.length + 1, at, stretch: stretches.length - 1 });
     return at;
   }
@@ -126,4 +126,5 @@ export function present(object) {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value != null));
 }
 
-export const isObject = rules.record.accepts;
+/** True for an object that is no list. */
+export const isRecord = rules.record.accepts;

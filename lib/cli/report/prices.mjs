@@ -1,7 +1,8 @@
 // The prices and the cache of a replay. Prices are those the user names, else those the session was billed at. Without either,
 // tokens are weighed by the ratios of the model's family, and nothing is in dollars.
 
-import { countsOf, familyOf, HOUR_SECONDS, PER_MILLION, Prices } from "../../bill/prices.js";
+import { countsOf, familyOf, PER_MILLION, Prices } from "../../bill/prices.js";
+import contract from "../../contract.js";
 import { whole } from "../numbers.mjs";
 
 const WORDS = {
@@ -11,6 +12,8 @@ const WORDS = {
 };
 /** Providers and models whose cache serves whole earlier requests only. */
 const WITH_BREAKPOINTS = /anthropic|claude/i;
+/** Life of a cache entry paid for an hour. */
+const HOUR_SECONDS = contract.constants.hourSeconds.default;
 /** Prices that differ among calls. */
 const KINDS = ["input", "read", "write"];
 /** Prices of a call that was billed at nothing. */

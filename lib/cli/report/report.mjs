@@ -10,7 +10,6 @@ import { pageWith } from "../../inspector/page.js";
 import { onFile } from "../terminal.mjs";
 import { billOf } from "./play.mjs";
 import { cacheOptionsOf } from "./prices.mjs";
-import { unedited } from "./run.mjs";
 
 /** Content security policy of the page as a file: it runs its own script and uses its own styles. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
@@ -20,7 +19,8 @@ const DOCTYPE = "<!doctype html";
 const NONE = "no compression";
 /** Names a hook whose options are none of `SETTINGS`. */
 const OWN = "these options";
-const SETTINGS = {
+/** Options of the hook by the name of their policy. */
+export const SETTINGS = {
   everyCall: { schedule: "everyCall" },
   "sticky, faithful": { economy: "faithful" },
   "sticky, balanced": {},
@@ -33,11 +33,8 @@ export const hookPolicy =
   ({ contextWindow, prices }) =>
     createTransformContext({ contextWindow, cache: cacheOptionsOf(prices), ...options });
 
-/** Makers of the policies that a report compares, by name; each gets `{ contextWindow, prices }`. */
-export const POLICIES = {
-  [NONE]: () => unedited,
-  ...Object.fromEntries(Object.entries(SETTINGS).map(([name, options]) => [name, hookPolicy(options)])),
-};
+/** Names of the policies that a report compares. */
+export const POLICIES = [NONE, ...Object.keys(SETTINGS)];
 
 /** The name of the policy with these options of the hook. */
 export function policyName({ contextWindow, cache, schedule, economy = "balanced", ...others }) {
@@ -53,8 +50,8 @@ export async function reportData(session, { none, ours, record }, { title, name,
   const { contextWindow, prices, cache, estimates } = setting;
   const policies = [];
   const known = { [NONE]: none, [name]: ours };
-  for (const policy of new Set([...Object.keys(POLICIES), name])) {
-    const bill = known[policy] ?? (await billOf(session, POLICIES[policy](setting), setting));
+  for (const policy of new Set([...POLICIES, name])) {
+    const bill = known[policy] ?? (await billOf(session, hookPolicy(SETTINGS[policy])(setting), setting));
     policies.push({ name: policy, ...bill });
     onPolicy?.();
   }

@@ -15,7 +15,7 @@ const { LAYERS } = contract;
 const WINDOWS = [contract.hookOptions.contextWindow.default, 1_000_000];
 
 /** The policy that edits nothing. */
-export const unedited = async (messages) => messages;
+const unedited = async (messages) => messages;
 
 /**
  * Settings of a run: `{ hook, contextWindow, prices, byCall, reported, estimates, cache }`. `hook` holds the hook's options, `price`
