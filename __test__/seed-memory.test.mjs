@@ -160,6 +160,24 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     );
   });
 
+  test("rounds that the host's summary does not cover are summarised: behind a cut, or given since", async () => {
+    const messages = rounds(12);
+    const host = (count) =>
+      Array.from({ length: count }, (_, n) => ({ q: `Question ${n}?`, a: "by the host" }));
+    const cut = JSON.stringify(host(3)).slice(0, -5);
+    for (const [name, asked, answer, covered] of [
+      ["cut", [24], cut, 2],
+      ["asked again before it came", [16, 24], JSON.stringify(host(7)), 7],
+    ]) {
+      const { memory } = memoryOf({ contextWindow: 500 });
+      for (const count of asked) memory.getMessagesForSummarization(messages.slice(0, count));
+      memory.applySummarization(answer);
+      const { history } = await memory.afterReply(messages);
+      assert.deepEqual(fieldsOf(history, "q"), fieldsOf(host(11), "q"), name);
+      assert.equal(history.filter(({ a }) => a === "by the host").length, covered, name);
+    }
+  });
+
   test("no tool traffic is kept that fills the window by itself", async () => {
     const { memory } = memoryOf({ contextWindow: 1000 });
     const messages = [...rounds(3), user("Big?"), ...toolTraffic("c", "word ".repeat(2000)), says("Done.")];
