@@ -71,7 +71,7 @@ export interface ConversationMessage {
   toolCallId?: string;
   /** In a tool's result: true if the tool failed. */
   isError?: boolean;
-  /** The message in another format, if this one does not hold all of it. */
+  /** The message in another format, or its other fields, if this one does not hold all of it. */
   original?: object;
   /** The fields of pi's own system message: `content`, `sections`, tools. */
   agentFields?: object;
