@@ -395,6 +395,17 @@ for (const [place, options] of [
       }
     });
 
+    test("compressContext without a service holds up no other compression", async () => {
+      const { manager, events } = managerOf();
+      addAll(manager, "s", numbered(40));
+      const compressed = manager.compressContext("s");
+      addAll(manager, "s", numbered(40, 40));
+      assert.ok(manager.getMessages("s").length <= 50);
+      await compressed;
+      assert.ok(manager.getMessages("s").length <= 50);
+      assert.ok(events.every(({ by }) => by === "rules"));
+    });
+
     const bad = {
       rejects: async () => Promise.reject(new Error("no")),
       throws: () => {
