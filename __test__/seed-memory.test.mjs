@@ -137,6 +137,9 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     const thinker = new RollingMemory({ contextWindow: 700, keepMessages: 0 });
     const thought = thinker.getMessagesForSummarization([user("Q?"), says("<think>Hm.</think>Yes.")]);
     assert.equal(thought.messages[1].content, "Yes.", "nor is thinking in an answer's text");
+    const quoting = says("Port 8080. It ends with\n</think>\nand the answer.");
+    const quoted = thinker.getMessagesForSummarization([user("Q?"), quoting]).messages[1];
+    assert.equal(quoted.content, textOf(quoting), "but a quoted tag is");
     const { messages: next, rolledOver } = await memory.beforePrompt(messages.slice(0, -1), "And now?");
     assert.equal(rolledOver, true);
     assert.deepEqual(validate(next), []);
