@@ -179,6 +179,18 @@ test("of two lists that go on beside each other, none is told of the other's cos
   assert.deepEqual(fieldsOf(missesOf(records), "cause"), ["expired"]);
 });
 
+test("a conversation that waits for an agent with the end of its list is told of its own miss", async () => {
+  const makeHook = sharedHook(createTransformContext);
+  const scribe = new Scribe();
+  const main = talk({ basePrompt: 4000 }, {}, { scribe, makeHook });
+  await main.calls(8, 900);
+  const opening = () => main.loop.messages.slice(-4);
+  await talk({ basePrompt: 4000 }, {}, { scribe, makeHook, opening }).calls(3, 900);
+  scribe.now += HOUR;
+  main.loop.messages.push(scribe.user(50));
+  assert.deepEqual(fieldsOf(missesOf(await main.calls(3, 900)), "cause"), ["expired"]);
+});
+
 test("asking again for the same transcript reports no miss twice", async () => {
   const { messages } = await live(conversation(7, 60, { pauses: 4 }), { options: { schedule: "sticky" } });
   const events = [];

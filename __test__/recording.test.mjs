@@ -106,6 +106,10 @@ const CASES = {
     [HEADER, said("a", "b", "1"), b],
     ["user:1", "user:2"],
   ],
+  "Claude Code's hook comes before its parent, the prompt": [
+    [asks("u1", null, "first"), queued("h", "u2", {}), asks("u2", "u1", "second"), asks("u3", "h", "third")],
+    ["user:first", "user:second", "user:third"],
+  ],
   "a broken line of pi's costs its own message and no other": [
     [
       ...[HEADER, a, '{"type":"message","id":"b","par', said("c", "b", "3")],

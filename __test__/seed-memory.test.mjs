@@ -137,6 +137,9 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     const thinker = new RollingMemory({ contextWindow: 700, keepMessages: 0 });
     const thought = thinker.getMessagesForSummarization([user("Q?"), says("<think>Hm.</think>Yes.")]);
     assert.equal(thought.messages[1].content, "Yes.", "nor is thinking in an answer's text");
+    const quoting = says("Port 8080. It ends with\n</think>\nand the answer.");
+    const quoted = thinker.getMessagesForSummarization([user("Q?"), quoting]).messages[1];
+    assert.equal(quoted.content, textOf(quoting), "but a quoted tag is");
     const { messages: next, rolledOver } = await memory.beforePrompt(messages.slice(0, -1), "And now?");
     assert.equal(rolledOver, true);
     assert.deepEqual(validate(next), []);
@@ -158,6 +161,24 @@ describe("each round becomes a pair, and a new conversation begins", () => {
       [history[0], ...fieldsOf(history.slice(1), "q")],
       [...pairs, "Question 29?", "Question 30?"],
     );
+  });
+
+  test("rounds that the host's summary does not cover are summarised: behind a cut, or given since", async () => {
+    const messages = rounds(12);
+    const host = (count) =>
+      Array.from({ length: count }, (_, n) => ({ q: `Question ${n}?`, a: "by the host" }));
+    const cut = JSON.stringify(host(3)).slice(0, -5);
+    for (const [name, asked, answer, covered] of [
+      ["cut", [24], cut, 2],
+      ["asked again before it came", [16, 24], JSON.stringify(host(7)), 7],
+    ]) {
+      const { memory } = memoryOf({ contextWindow: 500 });
+      for (const count of asked) memory.getMessagesForSummarization(messages.slice(0, count));
+      memory.applySummarization(answer);
+      const { history } = await memory.afterReply(messages);
+      assert.deepEqual(fieldsOf(history, "q"), fieldsOf(host(11), "q"), name);
+      assert.equal(history.filter(({ a }) => a === "by the host").length, covered, name);
+    }
   });
 
   test("no tool traffic is kept that fills the window by itself", async () => {

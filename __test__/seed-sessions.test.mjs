@@ -136,13 +136,24 @@ for (const [place, options] of [
       ];
       addAll(manager, "o", openai);
       assert.deepEqual(toOpenAIMessages(manager.getMessages("o")), openai, "nor is a call of OpenAI's lost");
-      const more = openai.map((message) => ({ ...message, name: "f", reasoning_content: "first" }));
+      const signed = [{ ...call, extra_content: { google: { thought_signature: "s" } } }];
+      const more = openai.map((message) => ({
+        ...{ ...message, name: "f", reasoning_content: "first" },
+        ...(message.tool_calls && { tool_calls: signed }),
+      }));
+      const others = { isError: true, annotations: [], tokens: 5n, raw: { parts: [manager] } };
+      others.raw.self = others;
       addAll(
         manager,
         "more",
-        more.map((message, n) => ({ ...message, id: `${n}`, isError: true })),
+        more.map((message, n) => ({ ...message, ...others, id: `${n}` })),
       );
-      assert.deepEqual(toOpenAIMessages(manager.getMessages("more")), more);
+      const stored = manager.getMessages("more");
+      assert.deepEqual(toOpenAIMessages(stored), more);
+      const words = ["thought_signature", "fine"].map(
+        (word) => JSON.stringify(stored).split(word).length - 1,
+      );
+      assert.deepEqual(words, [1, 1], "none is stored twice");
     });
 
     test("getMessages(sessionId, includeSystem = true) returns an array", () => {
@@ -382,6 +393,17 @@ for (const [place, options] of [
         assert.equal(events[0].by, "ai");
         assert.equal(contents(manager, "s")[0], `${LABEL} paid for`);
       }
+    });
+
+    test("compressContext without a service holds up no other compression", async () => {
+      const { manager, events } = managerOf();
+      addAll(manager, "s", numbered(40));
+      const compressed = manager.compressContext("s");
+      addAll(manager, "s", numbered(40, 40));
+      assert.ok(manager.getMessages("s").length <= 50);
+      await compressed;
+      assert.ok(manager.getMessages("s").length <= 50);
+      assert.ok(events.every(({ by }) => by === "rules"));
     });
 
     const bad = {

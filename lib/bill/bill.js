@@ -49,13 +49,14 @@ class Bill {
   /**
    * `prices` are dollars per million tokens, or a function of the model, for calls without a cost. `ttlSeconds` is the life of a
    * cache entry if the host sets it. `warmedAt`, an array or a function, holds the times (ms) at which the host kept the cache
-   * warm.
+   * warm. `after` is a bill whose caches this one continues with; both go on.
    */
-  constructor({ prices, contextWindow = Infinity, ttlSeconds, warmedAt = [] } = {}) {
+  constructor({ prices, contextWindow = Infinity, ttlSeconds, warmedAt = [], after } = {}) {
     this.#prices = new Prices(prices);
     this.#contextWindow = contextWindow;
     this.#ttlSeconds = ttlSeconds;
     this.#warmedAt = typeof warmedAt === "function" ? warmedAt : () => warmedAt;
+    if (after !== undefined) [this.#caches, this.#latest] = structuredClone([after.#caches, after.#latest]);
   }
 
   /** Adds the next call. Returns its cost: `{ call, prompt, cacheRead, dollars, input, saved, miss }`. */

@@ -182,17 +182,13 @@ class Hook {
     this.#reporter.emit({ type: "cacheMiss", cause, tokens, dollars });
   }
 
-  /** Enters the open call in the bill of an account. A fork takes over the bill if the conversation made no call since. */
+  /** Enters the open call in the bill of an account. A fork's continues the other one if that conversation made no call since. */
   #missOf(account, answer) {
     const { rowOf } = require("../bill/bill.js");
     const { open, from, since } = account;
     account.open = undefined;
     account.from = undefined;
-    if (from !== undefined && from.calls === since) {
-      account.bill = from.bill;
-      from.bill = undefined;
-    }
-    account.bill ??= this.newBill();
+    account.bill ??= this.newBill({ after: from?.calls === since ? from?.bill : undefined });
     return account.bill.enter(rowOf(open, answer, open.at)).miss;
   }
 }

@@ -71,7 +71,7 @@ export interface ConversationMessage {
   toolCallId?: string;
   /** In a tool's result: true if the tool failed. */
   isError?: boolean;
-  /** The message in another format, if this one does not hold all of it. */
+  /** The message in another format, or its other fields, if this one does not hold all of it. */
   original?: object;
   /** The fields of pi's own system message: `content`, `sections`, tools. */
   agentFields?: object;
@@ -358,7 +358,8 @@ export class RollingMemory {
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
   /**
    * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. `beforePrompt` and `afterReply` do not
-   * summarise the rounds of the last `getMessagesForSummarization` again.
+   * summarise their rounds again: those of the first `getMessagesForSummarization` since the last summary, or as many of them as
+   * a cut answer has pairs.
    */
   applySummarization(summary: string): QA[];
   /**

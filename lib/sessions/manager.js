@@ -229,8 +229,10 @@ async function compressInBackground(core, sessionId, summarize) {
 function compressOnce(core, sessionId, summarize) {
   const key = keyOf(sessionId);
   const { compressing } = core;
-  const start = () => compressWith(core, sessionId, key, summarize).finally(() => compressing.delete(key));
-  const work = compressing.get(key) ?? start();
+  const running = compressing.get(key);
+  // Rules need no time in which others would have to wait.
+  if (running !== undefined || summarize === undefined) return running ?? compressWith(core, sessionId, key);
+  const work = compressWith(core, sessionId, key, summarize).finally(() => compressing.delete(key));
   compressing.set(key, work);
   return work;
 }
@@ -240,7 +242,13 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const letGo = known === undefined ? [] : lettableRows(known, options);
   const before = known?.messages.length ?? 0;
   const none = { before, after: before, by: "none" };
+  const told = (compressed) => {
+    if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
+    return compressed ?? none;
+  };
   if (letGo.length === 0) return none;
+  if (summarize === undefined)
+    return told(await store.change(key, undefined, (session) => compressNow(session, options)));
   // Processes that share a session must not pay for the same summary. After a crash this ends by itself.
   let ownUntil;
   const reserve = ({ state }) => {
@@ -250,7 +258,7 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   };
   if (!(await store.change(key, undefined, reserve))) return none;
   const messages = letGo.map(({ message }) => message);
-  const prompt = summarize && summaryPrompt(messages, options.summarizeTokens);
+  const prompt = summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
   if (failure !== undefined) reporter.failedAt("summarizeFailed", failure, { sessionId, by: "rules" });
@@ -259,9 +267,7 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
     if (summarizedUntil !== ownUntil) state.summarizedUntil = summarizedUntil;
     return compress({ ...session, state }, options, letGo, text) ?? { state };
   };
-  const compressed = await store.change(key, undefined, replace);
-  if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
-  return compressed ?? none;
+  return told(await store.change(key, undefined, replace));
 }
 
 /** True while a process waits for its summary of the session. */

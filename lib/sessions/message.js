@@ -63,12 +63,14 @@ function checkedFields(message) {
   return copy;
 }
 
-/** Returns OpenAI's message if it has more than this form, such as a model's reasoning. */
+/** Returns the fields of OpenAI's message that this form does not have, such as a model's reasoning, as far as JSON can say them. */
 function originalOf({ role, content, tool_calls, tool_call_id, ...others }) {
-  const more = Object.entries(others).filter(([name, value]) => !OWN.has(name) && value != null);
-  if ((tool_calls ?? tool_call_id) == null || more.length === 0) return undefined;
-  return { role, content, tool_calls, tool_call_id, ...Object.fromEntries(more) };
+  const more = Object.entries(others).filter(([name, value]) => !OWN.has(name) && saysMore(value));
+  const isOpenAI = tool_calls?.length > 0 || tool_call_id != null;
+  return isOpenAI && more.length > 0 ? { role, ...Object.fromEntries(more) } : undefined;
 }
+
+const saysMore = (value) => !["null", "[]", undefined].includes(attempt(() => written(value)));
 
 /** True for blocks whose text is all in the content. */
 const addsNothing = (blocks) => Array.isArray(blocks) && blocks.every((block) => block?.type === "text");

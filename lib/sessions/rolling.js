@@ -79,12 +79,18 @@ class RollingMemory {
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
-    this.#taken = { rounds, history: this.#history };
+    const { rounds: before = [], history } = this.#taken ?? {};
+    // The summary of an earlier request may still come. It covers fewer rounds.
+    const isAwaited = before.length > 0 && history === this.#history && opensWith(rounds, before);
+    if (!isAwaited) this.#taken = { rounds, history: this.#history };
     return { messages: rounds.flatMap(conversationOf), history: this.history };
   }
 
   applySummarization(summary) {
-    this.#remember(readPairs(withoutThinking(String(summary))).pairs);
+    const { pairs, isCut } = readPairs(withoutThinking(String(summary)));
+    // A cut answer covers the first rounds only.
+    if (isCut && pairs.length > 0) this.#taken?.rounds.splice(pairs.length);
+    this.#remember(pairs);
     return this.history;
   }
 
@@ -247,7 +253,7 @@ class RollingMemory {
   /** Drops the rounds that the host has summarised. */
   #uncovered(rounds) {
     const { rounds: taken = [], history } = this.#taken ?? {};
-    const isCovered = history !== this.#history && isDeepStrictEqual(rounds.slice(0, taken.length), taken);
+    const isCovered = history !== this.#history && opensWith(rounds, taken);
     return isCovered ? rounds.slice(taken.length) : rounds;
   }
 
@@ -373,6 +379,8 @@ function fromFirstUser(messages) {
   const start = messages.findIndex((message) => message.role === "user");
   return start < 0 ? [] : messages.slice(start);
 }
+
+const opensWith = (rounds, first) => isDeepStrictEqual(rounds.slice(0, first.length), first);
 
 function conversationOf({ q, a }) {
   const question = { role: "user", content: q };

@@ -8,6 +8,7 @@ const { withoutThinking } = require("./summarizer.js");
 
 /** The question of a round that holds one of pi's summaries. */
 const SUMMARY_QUESTION = "(earlier conversation)";
+const OPENS_THINKING = /^\s*<(?:think|thinking|thought)>/i;
 const isSummary = ({ role }) => role === "compactionSummary" || role === "branchSummary";
 
 /**
@@ -38,7 +39,7 @@ function roundsIn(messages) {
       rounds.push({ at, q: plainText(message.content), a: "" });
       hasFinal = false;
     } else if (message.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason)) {
-      const words = withoutThinking(plainText(message.content));
+      const words = answerOf(message);
       const isFinal = callsIn(message).length === 0;
       if (words.trim() === "" || rounds.length === 0 || (hasFinal && !isFinal)) continue;
       rounds.at(-1).a = words;
@@ -46,6 +47,12 @@ function roundsIn(messages) {
     }
   }
   return rounds;
+}
+
+/** Returns the text of an answer without thinking. A closing tag alone may be a quoted one. */
+function answerOf({ content }) {
+  const text = plainText(content);
+  return OPENS_THINKING.test(text) ? withoutThinking(text) : text;
 }
 
 /**

@@ -75,7 +75,7 @@ function toOpenAI(message, isLeading) {
   return { role, content: content === "" ? null : content, tool_calls: calls };
 }
 
-/** Returns the kept OpenAI message, with the changes made since; undefined if none was kept. */
+/** Returns the kept OpenAI message, or its fields, with the changes made since; undefined if none was kept. */
 function restored(message) {
   const { original } = message;
   if (typeof original !== "object" || original === null) return undefined;
@@ -186,7 +186,8 @@ function toOpenAICall(call) {
   // A call of another kind, such as those of OpenAI's custom tools, has free text as input.
   if (typeof call?.type === "string" && !["function", "toolCall"].includes(call.type)) return call;
   const { id, name, arguments: text } = readCall(call);
-  return { id, type: "function", function: { name, arguments: text } };
+  // Gemini insists on fields of its own beside the function.
+  return { ...(call?.function && call), id, type: "function", function: { name, arguments: text } };
 }
 
 /** Returns a call in a session's form. A call of another kind stays as it is. */

@@ -100,12 +100,16 @@ const hasUsed = (usage) => ["input", "output", "cacheRead", "cacheWrite"].some((
 
 /**
  * The entries from the roots to `leaf`, an id, by their parents. A root has the parent null; an entry may have a list of parents.
- * The entry before replaces a leaf or a parent that is missing or comes later.
+ * The entry before replaces a leaf or a parent that is missing, and a later parent that closes a loop.
  */
 export function pathTo(leaf, entries) {
   const places = new Map(entries.map(({ id }, at) => [id ?? at, at]));
-  const placeOf = (id, at) => (id === null ? -1 : places.get(id) < at ? places.get(id) : at - 1);
   const path = new Set();
+  const placeOf = (id, at) => {
+    if (id === null) return -1;
+    const place = places.get(id) ?? at - 1;
+    return place >= at && path.has(entries[place]) ? at - 1 : place;
+  };
   const open = [placeOf(leaf, entries.length)];
   for (const at of open) {
     if (at < 0 || path.has(entries[at])) continue;

@@ -1,7 +1,6 @@
 //! Learns a model's window from refusals: the limit that the endpoint names, or a bound between refused and accepted sizes.
 
 use crate::context::facts::transcript::Refusal;
-use crate::context::request::account::ImageSize;
 use crate::tokens::estimate::{Estimate, Size};
 
 /// Share of a named limit for the next request: estimates are not exact.
@@ -19,22 +18,14 @@ pub struct LearnedWindow {
 }
 
 /// The lessons of one model's refusals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Learned {
     /// `None` if no limit was named, or a larger prompt was accepted since.
     pub(super) window: Option<LearnedWindow>,
     /// The smallest request that was refused without a limit.
     refused: Option<Size>,
-    /// Most images of a request.
-    pub(super) images: ImageSize,
     /// The largest prompt that was accepted since the window was learned, in tokens.
     pub(super) accepted: f64,
-}
-
-impl Default for Learned {
-    fn default() -> Self {
-        Self { window: None, refused: None, images: ImageSize::MAX, accepted: 0.0 }
-    }
 }
 
 impl Learned {
@@ -47,7 +38,7 @@ impl Learned {
             // A limit that the request obeys was not the cause.
             if (1.0..tokens).contains(&room) {
                 let window = Some(LearnedWindow { tokens: limit, output });
-                *self = Self { window, refused: None, accepted: 0.0, ..*self };
+                *self = Self { window, refused: None, accepted: 0.0 };
                 return Some(room);
             }
         }

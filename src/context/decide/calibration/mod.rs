@@ -48,6 +48,8 @@ pub struct SentSizes {
 struct Model {
     lines: Option<Lines>,
     learned: Learned,
+    /// Most images of a request; `None` before a refusal.
+    images: Option<ImageSize>,
 }
 
 /// Knowledge of a model from elsewhere.
@@ -135,8 +137,9 @@ impl Calibration {
 
     /// The host's limits, narrowed by what refusals taught.
     pub fn narrow(&self, limits: &Limits) -> Limits {
-        let learned = self.of_refusals();
-        let (most_tokens, most_images) = (learned.bound(&self.estimate()), learned.images);
+        let most_tokens = self.of_refusals().bound(&self.estimate());
+        let most_images = self.models.entries.last().and_then(|(_, model)| model.images);
+        let most_images = most_images.unwrap_or(ImageSize::MAX);
         let mut narrowed = Limits { most_tokens, most_images, ..limits.clone() };
         if let Some(LearnedWindow { tokens, output }) = self.learned() {
             narrowed.context_window = tokens.min(limits.context_window);
@@ -166,7 +169,9 @@ impl Calibration {
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
         if let Some(images) = image_limits(refusal, sent) {
-            self.models.change(source, |model| model.learned.images = model.learned.images.min(images));
+            self.models.change(source, |model| {
+                model.images = Some(model.images.unwrap_or(ImageSize::MAX).min(images));
+            });
             return;
         }
         let size = sent.edited;

@@ -285,3 +285,14 @@ fn a_refusal_without_a_limit_of_less_than_was_accepted_is_believed_the_second_ti
     observe(&mut calibration, &answer("a", 58_000.0, 0.0), both(58_000));
     assert!(refuse(&mut calibration, "a", numberless, 57_000).is_some(), "hardly less");
 }
+
+#[test]
+fn limits_on_images_outlast_a_change_of_window() {
+    let mut calibration = after(&[("a", 50_000.0, 40_000)]);
+    let refusal = Refusal { prompt: None, limit: None, images: Some(5), ..NAMED };
+    assert_eq!(refuse(&mut calibration, "a", refusal, 40_000), None);
+    calibration.forget_windows();
+    let images = ImageSize { count: 5, ..ImageSize::MAX };
+    assert_eq!(calibration.narrow(&Limits::default()).most_images, images);
+    assert_eq!(calibration.learned(), None);
+}
