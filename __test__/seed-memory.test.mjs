@@ -577,6 +577,12 @@ describe("one conversation", () => {
       assert.equal(textOf(messages.at(-1)), "And now?");
       const next = [...messages, says("ok")];
       assert.deepEqual((await memory.afterReply(next)).messages, next);
+      const own = [...before, user("And now?"), says("ok")];
+      const again = await memory.beforePrompt(own, "And then?");
+      assert.deepEqual(
+        [...own.slice(0, before.length), messages.at(-2), ...own.slice(before.length)],
+        again.messages.slice(0, -1),
+      );
     }
     assert.deepEqual(events, []);
     const { messages, history } = await memoryOf({ contextWindow: 400 }).memory.afterReply(rounds(10));
