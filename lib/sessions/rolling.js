@@ -37,6 +37,8 @@ const OPTIONS = {
 const MEMORY_RATIO = 0.25;
 /** Largest share of the room for kept messages and the question. */
 const KEPT_RATIO = 0.5;
+/** Largest part of a check's share of the window for the overhead. */
+const MOST_OVERHEAD = 0.75;
 /** Smallest room beside the overhead, as a share of the window. */
 const MIN_ROOM_RATIO = 0.1;
 
@@ -199,8 +201,9 @@ class RollingMemory {
     const most = phase === "pre" ? preCheckRatio : postCheckRatio;
     const window = this.#window();
     const ratio = tokens / window;
-    // No roll-over frees anything of the overhead. If that alone is too much, the messages may fill the rest.
-    const filled = overhead > window * most ? (tokens - overhead) / this.#room(overhead) : ratio;
+    // No roll-over frees anything of the overhead. If that leaves too little of the share, the messages may fill the rest.
+    const isCrowded = overhead > window * most * MOST_OVERHEAD;
+    const filled = isCrowded ? (tokens - overhead) / this.#room(overhead) : ratio;
     return { needed: filled > most, phase, ratio };
   }
 
