@@ -293,8 +293,8 @@ export interface RollingMemoryOptions {
   contextWindow: number | (() => number);
   /**
    * Tokens sent beside the messages: system prompt, tools. A number, or a function called each time. Default 0. If the provider
-   * reports more, that is used, also in the next conversation. If they alone pass a check's share of the window, the check
-   * takes that share of the rest of the window.
+   * reports more, that is used, also in the next conversation. If they alone take more than three quarters of a check's share of
+   * the window, the check takes that share of the rest of the window.
    */
   overheadTokens?: number | (() => number);
   /** Pairs to begin with, such as an earlier `history`. */

@@ -37,6 +37,8 @@ const OPTIONS = {
 const MEMORY_RATIO = 0.25;
 /** Largest share of the room for kept messages and the question. */
 const KEPT_RATIO = 0.5;
+/** Largest part of a check's share of the window for the overhead. */
+const MOST_OVERHEAD = 0.75;
 /** Smallest room beside the overhead, as a share of the window. */
 const MIN_ROOM_RATIO = 0.1;
 
@@ -46,7 +48,7 @@ class RollingMemory {
   /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
-  /** The messages of the last roll-over, and the new conversation. Empty before it, once the transcript's memory is known. */
+  /** The messages of the last roll-over or opening, and the new conversation. Empty before it, once the transcript's memory is known. */
   #last;
   /** The rounds that a host took to summarise, and the memory at that time: a changed one holds their summary. */
   #taken;
@@ -137,7 +139,7 @@ class RollingMemory {
     let messages = given;
     let rolled;
     try {
-      messages = this.#opened(this.#sinceLast(given), question);
+      messages = this.#opened(given, question) ?? this.#sinceLast(given);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
       const measured = this.#measured(report, counts);
@@ -152,18 +154,20 @@ class RollingMemory {
   }
 
   /** Puts the memory before the question that opens a conversation: a restarted host may have saved the memory alone. */
-  #opened(messages, question) {
-    const said = withoutQuestion(messages, question);
-    if (question === undefined || this.#history.length === 0 || !said.every(isSystem)) return messages;
-    this.#last ??= {};
-    return withQuestion([...said, userMessage(memoryText(this.#history))], question);
+  #opened(given, question) {
+    const said = withoutQuestion(given, question);
+    if (question === undefined || this.#history.length === 0 || !said.every(isSystem)) return undefined;
+    this.#last = { given: said, made: [...said, userMessage(memoryText(this.#history))] };
+    return withQuestion(this.#last.made, question);
   }
 
   /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
   #sinceLast(given) {
     const { given: before, made } = this.#last ?? {};
-    if (before === undefined || before.length === 0 || given.length < before.length) return given;
-    const goesOn = before.every((message, index) => isSameMessage(message, given[index]));
+    if (before === undefined || given.length < before.length) return given;
+    const isSame = before.every((message, index) => isSameMessage(message, given[index]));
+    // A host that opened with the memory may have kept it.
+    const goesOn = isSame && readMemory(given[before.length]) === undefined;
     return goesOn ? [...made, ...given.slice(before.length)] : given;
   }
 
@@ -197,8 +201,9 @@ class RollingMemory {
     const most = phase === "pre" ? preCheckRatio : postCheckRatio;
     const window = this.#window();
     const ratio = tokens / window;
-    // No roll-over frees anything of the overhead. If that alone is too much, the messages may fill the rest.
-    const filled = overhead > window * most ? (tokens - overhead) / this.#room(overhead) : ratio;
+    // No roll-over frees anything of the overhead. If that leaves too little of the share, the messages may fill the rest.
+    const isCrowded = overhead > window * most * MOST_OVERHEAD;
+    const filled = isCrowded ? (tokens - overhead) / this.#room(overhead) : ratio;
     return { needed: filled > most, phase, ratio };
   }
 
