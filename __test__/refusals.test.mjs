@@ -49,7 +49,7 @@ test("the numbers that an error names are read by its words", () => {
   for (const words of wordsOf("too many images"))
     for (const images of [0, 7])
       assert.deepEqual({ ...readRefusal(words(0, images)) }, { images }, words(0, 7));
-  for (const words of wordsOf("the body is")) assert.deepEqual(readRefusal(words()), { body: 1 }, words());
+  for (const words of wordsOf("the body is")) assert.deepEqual(readRefusal(words()), { kind: 1 }, words());
   for (const words of wordsOf("an image is"))
     assert.deepEqual({ ...readRefusal(words(0, 5_242_880)) }, { imageChars: 5_242_880 }, words(0, 0));
 });

@@ -30,6 +30,11 @@ const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[
 const BODY_WORDS =
   /^\W*413\b|(?:entity|payload|body) too large|request_too_large|request exceeds the maximum size|\bbytes\b/i;
 
+/** What a host that knows of an overflow, but not its size, writes as the error. */
+const OVERFLOW = "the request was too long";
+/** Kinds of refusals without a number, as src/node/read.rs reads them: of the bytes of a body, and certainly of tokens. */
+const [BODY, CERTAIN] = [1, 2];
+
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
 
@@ -39,18 +44,19 @@ function compiled({ pattern, names }) {
 
 /**
  * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined if it is not named; and
- * `body`, 1 if it names none and is about the bytes of the request. Of a refusal for images `{ images }`, the most that are
+ * `kind`, `BODY` or `CERTAIN`. Of a refusal for images `{ images }`, the most that are
  * taken, or `{ imageChars }`, the most characters of one. Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
+  if (errorMessage === OVERFLOW) return { kind: CERTAIN };
   const text = wordsOf(errorMessage);
   rows ??= contract.refusals.map(compiled);
   const { pattern, names } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
   if (names === null) return undefined;
   if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
   const sizes = sizesIn(text);
-  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { body: 1 } : sizes;
+  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { kind: BODY } : sizes;
 }
 
 /** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */
@@ -102,4 +108,4 @@ function tokensOf(digits, least = LEAST_TOKENS) {
   return tokens >= least && tokens <= MOST_TOKENS ? tokens : undefined;
 }
 
-module.exports = { readRefusal };
+module.exports = { OVERFLOW, readRefusal };

@@ -4,6 +4,7 @@
 
 const { Hook } = require("../hook/hook.js");
 const { getContextWindow } = require("../hook/options.js");
+const { OVERFLOW } = require("../hook/refusals.js");
 const { isAnswer } = require("../hook/values.js");
 const { handler } = require("../options.js");
 const { Shapes } = require("../shapes/index.js");
@@ -31,16 +32,11 @@ const withoutUsage = {
   write: pi.write,
 };
 
-/**
- * The answer that tells the hook of an overflow. Without a number it makes the next request a fifth smaller, or halves the bytes of
- * images that fill it: the host does not say what overflowed.
- */
+/** The answer that tells the hook of an overflow. Without a number it makes the next request a fifth smaller. */
 function refusalOf(list, excess) {
   const { api, provider, model } = list.findLast(isAnswer) ?? {};
   const isKnown = excess > 1;
-  const errorMessage = isKnown
-    ? `prompt is too long: tokens exceed the limit by ${excess}`
-    : "413 request_too_large";
+  const errorMessage = isKnown ? `prompt is too long: tokens exceed the limit by ${excess}` : OVERFLOW;
   return { role: "assistant", api, provider, model, content: [], stopReason: "error", errorMessage };
 }
 

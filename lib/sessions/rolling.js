@@ -90,8 +90,10 @@ class RollingMemory {
 
   applySummarization(summary) {
     const { pairs, isCut } = readPairs(withoutThinking(String(summary)));
-    // A cut answer covers the first rounds only.
-    if (isCut && pairs.length > 0) this.#taken?.rounds.splice(pairs.length);
+    // A cut answer covers the first rounds only, behind the pairs of the memory that it repeats.
+    const known = new Set(this.#history.map(({ q }) => q));
+    const covered = pairs.filter(({ q }) => !known.has(q)).length;
+    if (isCut && pairs.length > 0) this.#taken?.rounds.splice(covered);
     this.#remember(pairs);
     return this.history;
   }
@@ -166,9 +168,10 @@ class RollingMemory {
     const { given: before, made } = this.#last ?? {};
     if (before === undefined || given.length < before.length) return given;
     const isSame = before.every((message, index) => isSameMessage(message, given[index]));
-    // A host that opened with the memory may have kept it.
-    const goesOn = isSame && readMemory(given[before.length]) === undefined;
-    return goesOn ? [...made, ...given.slice(before.length)] : given;
+    // A host that opened with the memory may have kept it, perhaps behind its system prompt.
+    const next = given[before.length];
+    const isKept = before.every(isSystem) && (isSystem(next) || readMemory(next) !== undefined);
+    return isSame && !isKept ? [...made, ...given.slice(before.length)] : given;
   }
 
   /**

@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
             excess,
             images,
             image_chars,
-            body,
+            kind,
         ] = more;
         let refused = prompt.map(|tokens| Refusal {
             // 0 means a refusal that does not name its prompt.
@@ -187,7 +187,8 @@ impl<'a> Cursor<'a> {
             excess,
             images: images.map(|count| count as u32),
             image_chars: image_chars.map(|chars| chars as u32),
-            is_of_body: body.is_some(),
+            is_of_body: kind == Some(1.0),
+            is_certain: kind.is_some(),
         });
         Ok(Usage {
             input,
@@ -284,6 +285,7 @@ mod tests {
             images: Some(5),
             image_chars: Some(6),
             is_of_body: true,
+            is_certain: true,
         };
         let wanted = Usage {
             input: Some(1.0),

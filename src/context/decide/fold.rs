@@ -216,7 +216,7 @@ impl Fold {
         SentSizes {
             raw: self.account.raw(),
             edited: self.account.sent(),
-            images: images::that_may_go(&self.account),
+            image_chars: [self.account.images().chars, images::chars_that_may_go(&self.account)],
             stated_window: Some(self.host_limits.context_window),
         }
     }

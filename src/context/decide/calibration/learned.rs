@@ -42,8 +42,7 @@ impl Learned {
                 return Some(room);
             }
         }
-        // What was accepted says nothing about the bytes of a body.
-        let is_doubtful = NAMED_SHARE * self.accepted > tokens && !refusal.is_of_body;
+        let is_doubtful = NAMED_SHARE * self.accepted > tokens && !refusal.is_certain;
         if self.accepted >= tokens {
             self.accepted = 0.0;
         }

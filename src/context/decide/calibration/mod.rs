@@ -38,8 +38,8 @@ pub struct SentSizes {
     pub raw: Size,
     /// With the edits decided then.
     pub edited: Size,
-    /// The images sent that may go.
-    pub images: ImageSize,
+    /// Characters of the images sent, and of those that may go.
+    pub image_chars: [usize; 2],
     /// The window that the host stated at the call, in tokens; `None` if unknown.
     pub stated_window: Option<f64>,
 }
@@ -255,12 +255,13 @@ impl Calibration {
     }
 }
 
-/// The limits of the next request's images, if these were refused: as named, or half of their characters if they are most of a
-/// body that is too large.
-fn image_limits(refusal: Refusal, SentSizes { edited, images, .. }: SentSizes) -> Option<ImageSize> {
+/// The limits of the next request's images, if these were refused: as named, or without half of the characters that may go, if
+/// these are most of a body that is too large.
+fn image_limits(refusal: Refusal, SentSizes { edited, image_chars, .. }: SentSizes) -> Option<ImageSize> {
     let number = |of: Option<u32>| of.map_or(usize::MAX, |number| number as usize);
-    let are_most = refusal.is_of_body && images.chars > TEXT_CHARS * edited.cl100k;
-    let chars = if are_most { images.chars / 2 } else { usize::MAX };
+    let [all, may_go] = image_chars;
+    let are_most = refusal.is_of_body && may_go > TEXT_CHARS * edited.cl100k;
+    let chars = if are_most { all - may_go / 2 } else { usize::MAX };
     let limits = ImageSize { count: number(refusal.images), largest: number(refusal.image_chars), chars };
     (limits != ImageSize::MAX).then_some(limits)
 }

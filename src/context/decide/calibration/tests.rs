@@ -239,6 +239,7 @@ const NAMED: Refusal = Refusal {
     images: None,
     image_chars: None,
     is_of_body: false,
+    is_certain: false,
 };
 
 #[test]
@@ -284,6 +285,20 @@ fn a_refusal_without_a_limit_of_less_than_was_accepted_is_believed_the_second_ti
     close(refuse(&mut calibration, "a", numberless, 60_000).expect("is refused"), 48_000.0, 1e-9);
     observe(&mut calibration, &answer("a", 58_000.0, 0.0), both(58_000));
     assert!(refuse(&mut calibration, "a", numberless, 57_000).is_some(), "hardly less");
+}
+
+#[test]
+fn a_body_that_is_too_large_is_about_images_if_those_that_may_go_fill_it() {
+    let body = Refusal { prompt: None, limit: None, is_of_body: true, is_certain: true, ..NAMED };
+    for (may_go, room, chars) in [(800_000, None, 600_000), (0, Some(32_000.0), usize::MAX)] {
+        // More was accepted, which says nothing about bytes.
+        let mut calibration = after(&[("a", 80_000.0, 80_000)]);
+        let usage = Usage { refused: Some(body), ..Usage::default() };
+        let sent = SentSizes { image_chars: [1_000_000, may_go], ..both(40_000) };
+        calibration.observe(0, &Assistant { usage, ..answer("a", 0.0, 0.0) }, sent, false);
+        assert_eq!(calibration.room.map(f64::round), room);
+        assert_eq!(calibration.narrow(&Limits::default()).most_images.chars, chars);
+    }
 }
 
 #[test]

@@ -117,6 +117,8 @@ pub struct Refusal {
     pub image_chars: Option<u32>,
     /// True if it is about the bytes of the request.
     pub is_of_body: bool,
+    /// True if what was accepted before does not disprove it.
+    pub is_certain: bool,
 }
 
 impl Refusal {

@@ -5,12 +5,14 @@
 
 use super::{Limits, tool_results};
 use crate::context::facts::transcript::{Assistant, Message};
-use crate::context::request::account::{Account, ImageSize, Row};
+use crate::context::request::account::{Account, ImageSize};
 use crate::context::request::plan::{Layer, Reason};
 use crate::contract::IMAGE_LIMITS;
 
 /// Part of the provider's limit that stays free when images go: else some would have to go at the next call again.
 const FREE_PART: usize = 10;
+/// Limit of images too small for a free place.
+const FEW: usize = 2;
 /// Share of a request's size for images: the rest is for texts.
 const SIZE_SHARE: (usize, usize) = (7, 8);
 /// Number of old images that makes a batch. Omitting one also rewrites the 8 that stay, at 1.15 of the input price more than
@@ -77,10 +79,10 @@ pub fn is_over(account: &Account, limits: &Limits) -> bool {
         || images.largest > most.largest && !too_large(account, most).is_empty()
 }
 
-/// The images sent that may go.
-pub fn that_may_go(account: &Account) -> ImageSize {
+/// Characters of the sent images that may go.
+pub fn chars_that_may_go(account: &Account) -> usize {
     let rows = account.pictured().iter().filter(|&&index| may_lose(account, index));
-    rows.filter_map(|&index| account.row(index)).map(Row::images).fold(ImageSize::default(), ImageSize::plus)
+    rows.filter_map(|&index| account.row(index)).map(|row| row.images().chars).sum()
 }
 
 /// Messages with an image that is too large by itself and may go, and the number of first images to omit of each.
@@ -104,7 +106,7 @@ pub fn fit(account: &mut Account, limits: &Limits) {
     if !exceeds(left, most) {
         return;
     }
-    let part = |most: usize| most - most / FREE_PART;
+    let part = |most: usize| if most > FEW { most - most.div_ceil(FREE_PART) } else { most };
     let room = ImageSize { count: part(most.count), chars: part(most.chars), ..most };
     let last_user = account.last_user();
     let mut pictured: Vec<usize> = account.pictured().to_vec();
