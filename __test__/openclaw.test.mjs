@@ -43,8 +43,9 @@ class Host {
   /** Whose conversation it is. */
   who = { sessionId: "agent:main:chat", sessionKey: "agent:main:chat" };
   window = WINDOW;
-  /** Tokens of system prompt and tools. */
+  /** Tokens of the system prompt, which the budget excludes, and of tools, which it does not. */
   prompt = 3_000;
+  tools = 0;
   #clock = 1_700_000_000_000;
   #turns = 0;
 
@@ -96,8 +97,12 @@ class Host {
     return { ...fields, timestamp: this.#clock };
   }
 
+  #sizeOf(request) {
+    return this.prompt + this.tools + sizeOf(request);
+  }
+
   #answer(content, request) {
-    const size = this.prompt + sizeOf(request);
+    const size = this.#sizeOf(request);
     const cacheRead = Math.round(size * 0.9);
     const usage = { input: 0, cacheRead, cacheWrite: size - cacheRead, output: 50 };
     const stopReason = content[0].type === "toolCall" ? "toolUse" : "stop";
@@ -110,6 +115,7 @@ class Host {
       ...this.who,
       messages: structuredClone(this.transcript),
       tokenBudget: window - RESERVE - Math.ceil(1.2 * (this.prompt + prompt.length / 4)),
+      runtimeSettings: { limits: { promptTokenBudget: null, maxOutputTokens: RESERVE } },
       model,
       prompt,
     });
@@ -132,7 +138,7 @@ class Host {
         pending = [this.#message({ role: "user", content: CONTINUE })];
       }
       const request = [...history, ...pending];
-      this.requests.push({ request, size: this.prompt + sizeOf(request), turn: this.#turns });
+      this.requests.push({ request, size: this.#sizeOf(request), turn: this.#turns });
       if (call === calls)
         pending.push(this.#answer([{ type: "text", text: `done with turn ${this.#turns}` }], request));
       else pending.push(...this.#call(request, call));
@@ -141,6 +147,7 @@ class Host {
     const commit = {
       advancementKey: `${this.who.sessionKey} ${this.#turns}`,
       messages: pending,
+      runtimeContext: { tokenBudget: model.window ?? this.window },
       ...this.who,
     };
     assert.deepEqual(await this.engine().commitTurn(commit), { status: "committed" });
@@ -203,6 +210,14 @@ describe("through a host's life cycle", () => {
     }
     assert.ok(Math.max(...host.requests.map(({ size }) => size)) < 64_000 - RESERVE);
     assert.deepEqual(host.warnings, []);
+  });
+
+  test("tools that the host's budget leaves in are counted from the second turn on", async () => {
+    const host = new Host({ window: 64_000, prompt: 5_000, tools: 30_000 });
+    for (let turn = 0; turn < 60; turn += 1) await host.turn(`question ${turn}`, 2);
+    const sizes = host.requests.map(({ size }) => size);
+    assert.ok(Math.max(...sizes) < 64_000, `${Math.max(...sizes)}`);
+    assert.ok(sizes.at(-1) > 40_000, "the room is used");
   });
 
   test("an overflow within a turn leaves four fifths of it, in later turns too", async () => {

@@ -57,6 +57,10 @@ class Session {
   /** Tokens for the messages before the question. */
   #window;
   #questionTokens = 0;
+  /** Tokens of the window for the answer. */
+  #reserve = 0;
+  /** Most tokens of a whole request, tools included: the host's budget does not exclude these. Undefined until a turn told it. */
+  #most;
   /** Overflows so far, `{ at, answer }`: the length of the refused list and the answer that stands behind it for the hook. */
   #refusals = [];
   /** Tokens over the limit if the host asked for less since the last answered turn, 1 for an unknown number. */
@@ -74,7 +78,8 @@ class Session {
       reserveTokens: 0,
       ...config,
       contextWindow: () => this.#window,
-      excludedTokens: () => this.#questionTokens,
+      excludedTokens: () => (this.#most === undefined ? undefined : this.#questionTokens),
+      maxPromptTokens: () => Math.min(config.maxPromptTokens ?? Infinity, this.#most ?? Infinity),
       onEvent: (event) => {
         if (event.type === "transformed") this.#tokens = event.tokensAfter;
         const isKnown = event.type === "contextOverflow" && this.#excess !== undefined;
@@ -85,7 +90,8 @@ class Session {
     this.#hook = new Hook(ID, options, { excludedTokens: [undefined, handler] });
   }
 
-  async assemble(messages, budget = getContextWindow(), prompt = "") {
+  async assemble(messages, { tokenBudget: budget = getContextWindow(), prompt = "", runtimeSettings }) {
+    this.#reserve = runtimeSettings?.limits?.maxOutputTokens ?? 0;
     // The hook forgets refusals under another window. The question of a second try is another one, and so is its budget.
     if (!this.#isRefused) this.#window = Math.max(1, budget - this.#overflows);
     if (prompt !== this.#question.content) this.#question = { role: "user", content: prompt };
@@ -116,6 +122,11 @@ class Session {
     return Math.round(this.#tokens);
   }
 
+  /** Records the context window of the model. */
+  measured(window) {
+    if (window > this.#reserve) this.#most = window - this.#reserve;
+  }
+
   /** Records that a turn was answered. The next overflow is a new one. */
   answered() {
     if (this.#excess !== undefined) this.#overflows += 1;
@@ -138,6 +149,7 @@ function register(api) {
   const known = (params) => [...(sessions.get(keyOf(params))?.values() ?? [])];
   const answered = (params) => {
     for (const session of known(params)) session.answered();
+    known(params).at(-1)?.measured(params.runtimeContext?.tokenBudget);
   };
 
   const engine = {
@@ -161,8 +173,7 @@ function register(api) {
       answered(params);
       return { status: "committed" };
     },
-    assemble: ({ messages, tokenBudget, prompt, ...params }) =>
-      sessionOf(params).assemble(messages, tokenBudget, prompt),
+    assemble: ({ messages, ...params }) => sessionOf(params).assemble(messages, params),
     async compact(params) {
       const isOverflow = SHRUNK_FOR.has(params.runtimeContext?.trigger);
       const tokensBefore = isOverflow ? known(params).at(-1)?.refuse(params) : undefined;
