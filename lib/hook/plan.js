@@ -42,9 +42,9 @@ function newEdit({ action, reason, hasText, ...edit }, written) {
 }
 
 /**
- * Makes the edits of a plan for `list`, and the messages to send; `sent` is undefined if nothing is edited. `known` are the
- * messages as first read, of which `list` may hold copies. `writer` writes markers. A message that is not `isAsRead(index)`
- * stays: its edit is for other content.
+ * Makes the edits of a plan for `list`, and the messages to send. `sent` is undefined if nothing is edited. `known` holds the
+ * messages as first read; `list` may hold copies of them. `writer` writes markers. A message that is not `isAsRead(index)`
+ * stays, because its edit is for other content.
  */
 function applied(list, known, plan, writer, isAsRead) {
   const isMade = (edit) =>
@@ -79,7 +79,8 @@ const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
 
 /** Makes the edited copy of a message, unless the edit has it. Returns true if it has one now. */
 function isMadeOf(message, known, edit, writer, isAsRead) {
-  // A copy is edited as the known message was. But an answer's usage may come late, and symbols, which are not compared, differ.
+  if (edit.of === message) return true;
+  // A copy takes the edited copy of the known message. But an answer's usage may come late, and symbols are not compared.
   const isItself = isAnswer(message) || Object.getOwnPropertySymbols(message).length > 0;
   const of = isItself ? message : known;
   if (edit.of === of) return true;
