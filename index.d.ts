@@ -48,7 +48,7 @@ export interface TransformContextOptions {
   /**
    * Newest images that stay, whoever sent them. Default 8 images; a line replaces each older one. Those of the last user
    * message, and of the `keepRecentToolResults` newest results after it, always stay. No value lets a request exceed its
-   * provider's limits on images, known or learned from refusals: their number, their size together, and that of each.
+   * provider's limits on the number of images, their total size and the size of one, known or learned from refusals.
    */
   keepRecentImages?: number;
   /**

@@ -9,9 +9,9 @@ const HEAD_CHARS = 3000;
 const TAIL_CHARS = 1000;
 /** Range of tokens for a plausible limit of a model. */
 const LEAST_TOKENS = 1000;
-/** The least of the numbers that are not from 1 on. */
-const LEAST = { limit: LEAST_TOKENS, images: 0 };
 const MOST_TOKENS = 100_000_000;
+/** The least value of a number, by its name, if it is not 1. */
+const LEAST = { limit: LEAST_TOKENS, images: 0 };
 
 /** A number that stands alone, as errors write it: `65536`, `65,536`, `128k`. Parts of a date or of a model's name are none. */
 const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
@@ -30,7 +30,7 @@ const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[
 const BODY_WORDS =
   /^\W*413\b|(?:entity|payload|body) too large|request_too_large|request exceeds the maximum size|\bbytes\b/i;
 
-/** What a host that knows of an overflow, but not its size, writes as the error. */
+/** The error of a host that knows of an overflow, but not of its size. */
 const OVERFLOW = "the request was too long";
 /** Kinds of refusals without a number, as src/node/read.rs reads them: of the bytes of a body, and certainly of tokens. */
 const [BODY, CERTAIN] = [1, 2];
@@ -43,9 +43,9 @@ function compiled({ pattern, names }) {
 }
 
 /**
- * The numbers that a refusal for length names, `{ prompt, limit, output, excess }`, each undefined if it is not named; and
- * `kind`, `BODY` or `CERTAIN`. Of a refusal for images `{ images }`, the most that are
- * taken, or `{ imageChars }`, the most characters of one. Undefined for any other error. The first row that matches decides.
+ * The numbers that a refusal names. For its length these are `{ prompt, limit, output, excess }`, each undefined if it is not
+ * named; one without any may have a `kind`, `BODY` or `CERTAIN`. For its images it is `{ images }`, the most that are taken, or
+ * `{ imageChars }`, the most characters of one. Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;

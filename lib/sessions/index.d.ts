@@ -357,9 +357,9 @@ export class RollingMemory {
   /** Returns the rounds to summarise, questions and final answers alone, and the remembered pairs. */
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
   /**
-   * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. `beforePrompt` and `afterReply` do not
-   * summarise their rounds again: those of the first `getMessagesForSummarization` since the last summary, or as many of them as
-   * a cut answer has pairs.
+   * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. The answer covers the rounds of the first
+   * `getMessagesForSummarization` since the last summary; a cut answer covers one round for each new pair. `beforePrompt` and
+   * `afterReply` do not summarise covered rounds again.
    */
   applySummarization(summary: string): QA[];
   /**

@@ -175,8 +175,8 @@ class RollingMemory {
   }
 
   /**
-   * Returns the tokens of a request, those of them beside the messages (`overhead`), and those its report counts beside them,
-   * for the next conversation. `counts` are the tokens of the messages before the reported answer and from it on.
+   * Returns the `tokens` of a request, its `overhead` (the part beside the messages), and what its report counts `beside` the
+   * messages, for the next conversation. `counts` are the tokens of the messages before the reported answer and from it on.
    */
   #measured(report, [counted, since]) {
     const prompt = report && (countsOf(report)?.prompt ?? report.totalTokens);

@@ -55,7 +55,7 @@ function encodingOf(model) {
   return ENCODING_OF.get(family) ?? (NEWER.test(name) ? "o200k_base" : undefined);
 }
 
-/** What may be before a model's name without a slash. */
+/** Prefixes of a model's name that end in a colon or a dot. */
 const PREFIX = /^(?:(?:ft|openai|azure|azure_openai)[:.])+/;
 
 /** Returns a model's name without its vendor and without the marks of fine-tuning. */

@@ -19,7 +19,8 @@ const SIZE_SHARE: (usize, usize) = (7, 8);
 /// reading; carrying one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
 const BATCH: usize = 14;
 
-/// The limits of the provider of the newest answer, and those of refusals. The table's last row is for other protocols.
+/// The limits on images: those of the provider of the newest answer, and those that refusals taught. The table's last row is for
+/// other protocols.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
