@@ -175,3 +175,24 @@ for (const [what, refusal] of Object.entries(REFUSING)) {
     });
   }
 }
+
+for (const schedule of ["sticky", "everyCall"]) {
+  test(`${schedule}: an image that a model cannot read goes at its refusal, and no other`, async () => {
+    const hook = createTransformContext({ schedule, calibrate: false, keepRecentImages: 20 });
+    const [errorMessage] = wordsOf("an image cannot").map((words) => words());
+    const messages = [user([text("look")])];
+    let left = [];
+    for (let i = 0; i < 14; i += 1) {
+      const model = i < 10 ? "usual" : "strict";
+      const images = imagesOf(await hook(messages)).map(([, name]) => name);
+      assert.deepEqual(images, left, `call ${i}`);
+      if (images.includes("broken") || (i === 10 && images.length > 0)) {
+        left = i === 10 ? [] : left.filter((name) => name !== "broken");
+        messages.push(answer([], { model, stopReason: "error", errorMessage }), user([text("go on")]));
+      } else {
+        left.push(i === 4 ? "broken" : `${i}.`);
+        messages.push(answer(`:c${i}`, { model }), result(`c${i}`, [text("a page"), named(left.at(-1))]));
+      }
+    }
+  });
+}

@@ -50,6 +50,9 @@ test("the numbers that an error names are read by its words", () => {
     for (const images of [0, 7])
       assert.deepEqual({ ...readRefusal(words(0, images)) }, { images }, words(0, 7));
   for (const words of wordsOf("the body is")) assert.deepEqual(readRefusal(words()), { kind: 1 }, words());
+  for (const words of wordsOf("an image cannot")) assert.equal(readRefusal(words())?.kind, 3, words());
+  const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
+  assert.deepEqual(readRefusal(many), { images: 20 });
   for (const words of wordsOf("an image is"))
     assert.deepEqual({ ...readRefusal(words(0, 5_242_880)) }, { imageChars: 5_242_880 }, words(0, 0));
 });

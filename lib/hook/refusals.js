@@ -38,21 +38,23 @@ const [BODY, CERTAIN] = [1, 2];
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
 
-function compiled({ pattern, names }) {
-  return { names, pattern: new RegExp(pattern.replaceAll("#", NUMBER), "i") };
+function compiled({ pattern, ...row }) {
+  return { ...row, pattern: new RegExp(pattern.replaceAll("#", NUMBER), "i") };
 }
 
 /**
  * The numbers that a refusal names. For its length these are `{ prompt, limit, output, excess }`, each undefined if it is not
- * named; one without any may have a `kind`, `BODY` or `CERTAIN`. For its images it is `{ images }`, the most that are taken, or
- * `{ imageChars }`, the most characters of one. Undefined for any other error. The first row that matches decides.
+ * named; one without any may have a `kind`, `BODY` or `CERTAIN`. For its images it is `{ images }`, the most that are taken,
+ * `{ imageChars }`, the most characters of one, or the kind 3: there are some that the endpoint cannot read or take. Undefined
+ * for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
   if (errorMessage === OVERFLOW) return { kind: CERTAIN };
   const text = wordsOf(errorMessage);
   rows ??= contract.refusals.map(compiled);
-  const { pattern, names } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
+  const { pattern, names, says } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
+  if (says !== undefined) return says;
   if (names === null) return undefined;
   if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
   const sizes = sizesIn(text);

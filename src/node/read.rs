@@ -189,6 +189,7 @@ impl<'a> Cursor<'a> {
             image_chars: image_chars.map(|chars| chars as u32),
             is_of_body: kind == Some(1.0),
             is_certain: kind.is_some(),
+            is_of_images: kind == Some(3.0),
         });
         Ok(Usage {
             input,
@@ -286,6 +287,7 @@ mod tests {
             image_chars: Some(6),
             is_of_body: true,
             is_certain: true,
+            is_of_images: false,
         };
         let wanted = Usage {
             input: Some(1.0),

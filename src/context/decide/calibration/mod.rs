@@ -168,6 +168,9 @@ impl Calibration {
     }
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
+        if refusal.is_of_images {
+            return;
+        }
         if let Some(images) = image_limits(refusal, sent) {
             self.models.change(source, |model| {
                 model.images = Some(model.images.unwrap_or(ImageSize::MAX).min(images));

@@ -240,6 +240,7 @@ const NAMED: Refusal = Refusal {
     image_chars: None,
     is_of_body: false,
     is_certain: false,
+    is_of_images: false,
 };
 
 #[test]

@@ -117,6 +117,8 @@ pub struct Refusal {
     pub image_chars: Option<u32>,
     /// True if it is about the bytes of the request.
     pub is_of_body: bool,
+    /// True if it is about images that the endpoint cannot read or take.
+    pub is_of_images: bool,
     /// True if what was accepted before does not disprove it.
     pub is_certain: bool,
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use self::edits::Trial;
 pub use self::row::{Form, ImageSize, Row, Sent};
 
-use crate::context::facts::transcript::{Body, Link, Message, Transcript};
+use crate::context::facts::transcript::{Body, Link, Message, Source, Transcript};
 use crate::context::request::plan::{Edit, Layer, Plan, Reason};
 use crate::tokens::estimate::Size;
 
@@ -83,6 +83,7 @@ impl Account {
             whole_tokens: message.whole_tokens() as u32,
             is_slid,
             newest_in_group: index,
+            has_refused_images: false,
         };
         self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(&Form::Whole) });
         self.sent = self.sent.plus(row.size());
@@ -114,8 +115,23 @@ impl Account {
                 self.is_unsettled |= alternates != self.alternates;
                 self.alternates = alternates;
                 self.thinkers.extend(assistant.thinking.map(|_| index));
+                if assistant.usage.refused.is_some_and(|refusal| refusal.is_of_images) {
+                    self.refuse_images(&assistant.source);
+                }
             }
             _ => {}
+        }
+    }
+
+    /// Marks the images that a model refused: those behind its last accepted request, or all if these were refused before.
+    fn refuse_images(&mut self, source: &Source) {
+        let is_its = |row: &Row| row.message.sent_assistant().is_some_and(|answer| answer.source == *source);
+        let accepted = self.rows.iter().rposition(is_its).unwrap_or(0);
+        let is_new =
+            |&index: &usize| index >= accepted && self.row(index).is_some_and(|row| !row.has_refused_images);
+        let first = if self.pictured.iter().any(is_new) { accepted } else { 0 };
+        for row in self.rows.iter_mut().skip(first) {
+            row.has_refused_images = true;
         }
     }
 

@@ -58,6 +58,8 @@ pub struct Row {
     pub(super) is_slid: bool,
     /// The newest message of the group that it opens.
     pub(super) newest_in_group: usize,
+    /// True if the model refused its images.
+    pub has_refused_images: bool,
 }
 
 impl Row {
