@@ -14,7 +14,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Lists of the table by the name of their enum.
-const ENUMS: [(&str, &str); 9] = [
+const ENUMS: [(&str, &str); 10] = [
     ("roles", "Role"),
     ("blocks", "Block"),
     ("actions", "ActionName"),
@@ -24,6 +24,7 @@ const ENUMS: [(&str, &str); 9] = [
     ("verdicts", "Verdict"),
     ("families", "Family"),
     ("rules", "Rule"),
+    ("subjects", "Subject"),
 ];
 /// Tables of options by what stands before the names of their constants.
 const OPTIONS: [(&str, &str); 4] =

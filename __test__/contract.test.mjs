@@ -46,7 +46,7 @@ test("the numbers of a report cross in the order in which read.rs reads them", (
     ],
     ["400 max_tokens must be at least 1, got -300", 0, none, none, 300, none, none, none],
     ["400 At most 5 image(s) may be provided in one request.", 0, none, none, none, 5, none, none],
-    ["413 Payload Too Large", 0, none, none, none, none, none, 1],
+    ["413 Payload Too Large", 0, none, none, none, none, none, 0],
     [
       "image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
       0,

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
 import { talk } from "./support/live/talk.mjs";
-import { answer, result, user } from "./support/messages.mjs";
+import { answer, call, result, thinking, user } from "./support/messages.mjs";
 import { namedWordsOf, REFUSALS as WORDS, wordsOf } from "./support/refusals.mjs";
 
 const require = createRequire(import.meta.url);
@@ -49,12 +49,16 @@ test("the numbers that an error names are read by its words", () => {
   for (const words of wordsOf("too many images"))
     for (const images of [0, 7])
       assert.deepEqual({ ...readRefusal(words(0, images)) }, { images }, words(0, 7));
-  for (const words of wordsOf("the body is")) assert.deepEqual(readRefusal(words()), { kind: 1 }, words());
-  for (const words of wordsOf("an image cannot")) assert.equal(readRefusal(words())?.kind, 3, words());
-  const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
-  assert.deepEqual(readRefusal(many), { images: 20 });
   for (const words of wordsOf("an image is"))
     assert.deepEqual({ ...readRefusal(words(0, 5_242_880)) }, { imageChars: 5_242_880 }, words(0, 0));
+});
+
+test("what a refusal without numbers is about is read by its words", () => {
+  const titles = { "the body is": "body", "an image cannot": "images", "the thinking is": "thinking" };
+  for (const [title, subject] of Object.entries(titles))
+    for (const words of wordsOf(title)) assert.deepEqual({ ...readRefusal(words()) }, { subject }, words());
+  const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
+  assert.deepEqual(readRefusal(many), { images: 20 });
 });
 
 test("a text of any size and numbers out of range are read in bounded time, and make no sense of nonsense", () => {
@@ -192,3 +196,26 @@ test("after an error about anything else the next request is the same", async ()
     );
   }
 });
+
+for (const schedule of ["sticky", "everyCall"]) {
+  test(`${schedule}: thinking that its provider refuses leaves, that of others and what comes later stay`, async () => {
+    const hook = createTransformContext({ schedule, keepRecentThinking: 100 });
+    const list = [user()];
+    const [words] = wordsOf("the thinking is");
+    const thoughts = async () => {
+      const sent = await hook(list);
+      return sent.flatMap(({ content }) => Array.from(content).flatMap((block) => block.thinking ?? []));
+    };
+    for (let i = 0; i < 6; i += 1) {
+      list.push(
+        answer([thinking(`thought ${i}`), call(`c${i}`)], { model: i < 2 ? "other" : "claude" }),
+        result(`c${i}`),
+      );
+    }
+    assert.equal((await thoughts()).length, 6);
+    list.push(refused(words(), { model: "claude" }), user("go on"));
+    assert.deepEqual(await thoughts(), ["thought 0", "thought 1"]);
+    list.push(answer([thinking("new"), call("c9")], { model: "claude" }), result("c9"));
+    assert.deepEqual(await thoughts(), ["thought 0", "thought 1", "new"]);
+  });
+}

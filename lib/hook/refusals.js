@@ -32,9 +32,6 @@ const BODY_WORDS =
 
 /** The error of a host that knows of an overflow, but not of its size. */
 const OVERFLOW = "the request was too long";
-/** Kinds of refusals without a number, as src/node/read.rs reads them: of the bytes of a body, and certainly of tokens. */
-const [BODY, CERTAIN] = [1, 2];
-
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
 
@@ -44,13 +41,13 @@ function compiled({ pattern, ...row }) {
 
 /**
  * The numbers that a refusal names. For its length these are `{ prompt, limit, output, excess }`, each undefined if it is not
- * named; one without any may have a `kind`, `BODY` or `CERTAIN`. For its images it is `{ images }`, the most that are taken,
- * `{ imageChars }`, the most characters of one, or the kind 3: there are some that the endpoint cannot read or take. Undefined
- * for any other error. The first row that matches decides.
+ * named. For its images it is `{ images }`, the most that are taken, or `{ imageChars }`, the most characters of one. A refusal
+ * without any may have a `subject`, as contract.json lists it: the bytes of the body, certainly its length, images that
+ * cannot be read, thinking with an invalid signature. Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;
-  if (errorMessage === OVERFLOW) return { kind: CERTAIN };
+  if (errorMessage === OVERFLOW) return { subject: "length" };
   const text = wordsOf(errorMessage);
   rows ??= contract.refusals.map(compiled);
   const { pattern, names, says } = rows.find((row) => row.pattern.test(text)) ?? { names: null };
@@ -58,7 +55,7 @@ function readRefusal(errorMessage) {
   if (names === null) return undefined;
   if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
   const sizes = sizesIn(text);
-  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { kind: BODY } : sizes;
+  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { subject: "body" } : sizes;
 }
 
 /** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */

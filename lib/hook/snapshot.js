@@ -33,6 +33,7 @@ const ROLES = {
 };
 
 const BLOCKS = positions(contract.blocks);
+const SUBJECTS = positions(contract.subjects);
 
 const string = (value) => (typeof value === "string" ? value : "");
 const number = (value) => (typeof value === "number" ? value : Number.NaN);
@@ -97,10 +98,10 @@ class Batch {
     const refusal = stopReason === "error" ? readRefusal(errorMessage) : undefined;
     const { input, cacheRead, cacheWrite, cacheWrite1h, cost } = usage ?? {};
     // 0 means that the refusal does not name the prompt.
-    const { prompt = 0, limit, output, excess, images, imageChars, kind } = refusal ?? NO_REFUSAL;
+    const { prompt = 0, limit, output, excess, images, imageChars, subject } = refusal ?? NO_REFUSAL;
     // In the order of `usage` in src/node/read.rs.
     const used = [input, cacheRead, cacheWrite, cacheWrite1h, cost?.input, cost?.cacheRead, cost?.cacheWrite];
-    const told = [...used, prompt, limit, output, excess, images, imageChars, kind];
+    const told = [...used, prompt, limit, output, excess, images, imageChars, SUBJECTS[subject]];
     this.#rows.push(...told.map(number), hasTextId(content) ? 1 : 0);
     this.#addStrings(api, provider, model);
   }

@@ -15,7 +15,7 @@ use super::failure::{Failure, Result};
 use crate::context::facts::measure::{Part, Raw, RawRole, Rules, measure};
 use crate::context::facts::transcript::{Refusal, Usage};
 use crate::context::request::validity::{self, Family};
-use crate::contract::{Block, Role};
+use crate::contract::{Block, Role, Subject};
 use crate::fault;
 
 /// Numbers of a usage report, the first fields of an assistant message.
@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
             excess,
             images,
             image_chars,
-            kind,
+            subject,
         ] = more;
         let refused = prompt.map(|tokens| Refusal {
             // 0 means a refusal that does not name its prompt.
@@ -187,9 +187,7 @@ impl<'a> Cursor<'a> {
             excess,
             images: images.map(|count| count as u32),
             image_chars: image_chars.map(|chars| chars as u32),
-            is_of_body: kind == Some(1.0),
-            is_certain: kind.is_some(),
-            is_of_images: kind == Some(3.0),
+            subject: subject.and_then(|number| Subject::at(number as usize)),
         });
         Ok(Usage {
             input,
@@ -285,9 +283,7 @@ mod tests {
             excess: Some(300.0),
             images: Some(5),
             image_chars: Some(6),
-            is_of_body: true,
-            is_certain: true,
-            is_of_images: false,
+            subject: Some(Subject::Length),
         };
         let wanted = Usage {
             input: Some(1.0),

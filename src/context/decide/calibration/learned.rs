@@ -42,7 +42,7 @@ impl Learned {
                 return Some(room);
             }
         }
-        let is_doubtful = NAMED_SHARE * self.accepted > tokens && !refusal.is_certain;
+        let is_doubtful = NAMED_SHARE * self.accepted > tokens && refusal.subject.is_none();
         if self.accepted >= tokens {
             self.accepted = 0.0;
         }

@@ -17,6 +17,7 @@ use super::by_model::ByModel;
 use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
 use crate::context::request::account::ImageSize;
 use crate::context::request::layers::Limits;
+use crate::contract::Subject;
 use crate::tokens::estimate::{Estimate, Size};
 
 /// Provider tokens per cl100k token before any report: Claude's on recorded sessions.
@@ -168,7 +169,7 @@ impl Calibration {
     }
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
-        if refusal.is_of_images {
+        if let Some(Subject::Images | Subject::Thinking) = refusal.subject {
             return;
         }
         if let Some(images) = image_limits(refusal, sent) {
@@ -263,7 +264,7 @@ impl Calibration {
 fn image_limits(refusal: Refusal, SentSizes { edited, image_chars, .. }: SentSizes) -> Option<ImageSize> {
     let number = |of: Option<u32>| of.map_or(usize::MAX, |number| number as usize);
     let [all, may_go] = image_chars;
-    let are_most = refusal.is_of_body && may_go > TEXT_CHARS * edited.cl100k;
+    let are_most = refusal.subject == Some(Subject::Body) && may_go > TEXT_CHARS * edited.cl100k;
     let chars = if are_most { all - may_go / 2 } else { usize::MAX };
     let limits = ImageSize { count: number(refusal.images), largest: number(refusal.image_chars), chars };
     (limits != ImageSize::MAX).then_some(limits)

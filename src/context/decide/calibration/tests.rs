@@ -1,6 +1,7 @@
 use super::*;
 use crate::context::facts::measure::{Raw, RawRole, outline};
 use crate::context::facts::transcript::{Refusal, Source, Usage};
+use crate::contract::Subject;
 use proptest::prelude::*;
 
 fn answer(model: &str, input: f64, cache_read: f64) -> Assistant {
@@ -238,9 +239,7 @@ const NAMED: Refusal = Refusal {
     excess: None,
     images: None,
     image_chars: None,
-    is_of_body: false,
-    is_certain: false,
-    is_of_images: false,
+    subject: None,
 };
 
 #[test]
@@ -290,7 +289,7 @@ fn a_refusal_without_a_limit_of_less_than_was_accepted_is_believed_the_second_ti
 
 #[test]
 fn a_body_that_is_too_large_is_about_images_if_those_that_may_go_fill_it() {
-    let body = Refusal { prompt: None, limit: None, is_of_body: true, is_certain: true, ..NAMED };
+    let body = Refusal { prompt: None, limit: None, subject: Some(Subject::Body), ..NAMED };
     for (may_go, room, chars) in [(800_000, None, 600_000), (0, Some(32_000.0), usize::MAX)] {
         // More was accepted, which says nothing about bytes.
         let mut calibration = after(&[("a", 80_000.0, 80_000)]);

@@ -4,6 +4,7 @@ use super::source::Source;
 use crate::context::facts::cuts::CutTable;
 use crate::context::facts::handle::Handle;
 use crate::context::facts::traits::Traits;
+use crate::contract::{Family, Subject};
 
 /// The facts of one message. Equal content has equal facts, so they may be shared and cached.
 #[derive(Clone, Debug)]
@@ -115,12 +116,30 @@ pub struct Refusal {
     pub images: Option<u32>,
     /// Most characters of one image.
     pub image_chars: Option<u32>,
-    /// True if it is about the bytes of the request.
-    pub is_of_body: bool,
-    /// True if it is about images that the endpoint cannot read or take.
-    pub is_of_images: bool,
-    /// True if what was accepted before does not disprove it.
-    pub is_certain: bool,
+    /// Its subject, if it names no number but leaves no doubt.
+    pub subject: Option<Subject>,
+}
+
+impl Assistant {
+    /// Returns `false` if nothing would be left without its thinking, or if the provider refuses a call, or a text with an id,
+    /// without it.
+    pub fn may_lose_thinking(&self) -> bool {
+        let leads_on = !self.call_ids.is_empty() || self.has_text_id;
+        self.has_other_content && !(leads_on && self.needs_its_thinking())
+    }
+
+    /// Returns `true` where the provider refuses a call without the thinking before it.
+    fn needs_its_thinking(&self) -> bool {
+        let Self { source, thinking, .. } = self;
+        let signature = thinking.map_or(Signature::Sealed, |thinking| thinking.signature);
+        match Family::of(&source.api) {
+            Family::Google => false,
+            Family::Anthropic => source.wants_thinking_back(),
+            Family::Responses => true,
+            Family::Chat => signature != Signature::Sealed,
+            Family::Any => signature == Signature::Item || source.wants_thinking_back(),
+        }
+    }
 }
 
 impl Refusal {

@@ -13,6 +13,7 @@ pub use self::row::{Form, ImageSize, Row, Sent};
 
 use crate::context::facts::transcript::{Body, Link, Message, Source, Transcript};
 use crate::context::request::plan::{Edit, Layer, Plan, Reason};
+use crate::contract::Subject;
 use crate::tokens::estimate::Size;
 
 /// The messages of a transcript so far, and the form in which each is sent.
@@ -115,8 +116,10 @@ impl Account {
                 self.is_unsettled |= alternates != self.alternates;
                 self.alternates = alternates;
                 self.thinkers.extend(assistant.thinking.map(|_| index));
-                if assistant.usage.refused.is_some_and(|refusal| refusal.is_of_images) {
-                    self.refuse_images(&assistant.source);
+                match assistant.usage.refused.and_then(|refusal| refusal.subject) {
+                    Some(Subject::Images) => self.refuse_images(&assistant.source),
+                    Some(Subject::Thinking) => self.refuse_thinking(&assistant.source),
+                    _ => {}
                 }
             }
             _ => {}
@@ -132,6 +135,16 @@ impl Account {
         let first = if self.pictured.iter().any(is_new) { accepted } else { 0 };
         for row in self.rows.iter_mut().skip(first) {
             row.has_refused_images = true;
+        }
+    }
+
+    /// Strips all thinking that a model made and refused.
+    fn refuse_thinking(&mut self, source: &Source) {
+        for index in self.thinkers.clone() {
+            let assistant = self.message(index).and_then(Message::sent_assistant);
+            if assistant.is_some_and(|of| of.source == *source && of.may_lose_thinking()) {
+                self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingRefused);
+            }
         }
     }
 

@@ -1,10 +1,8 @@
 //! Layer 2, old thinking: finds assistant messages that may lose all their thinking blocks.
 
 use super::{Limits, ThinkingScope};
-use crate::context::facts::transcript::{Assistant, Signature};
 use crate::context::request::account::{Account, Form};
 use crate::context::request::plan::{Layer, Reason};
-use crate::contract::Family;
 
 /// The index before which thinking is old: the oldest message that keeps it.
 ///
@@ -36,29 +34,11 @@ pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bo
         .filter(|message| !message.is_protected)
         .and_then(|message| message.assistant());
     Some(index) != step
-        && assistant.is_some_and(|assistant| assistant.thinking.is_some() && may_lose_thinking(assistant))
+        && assistant.is_some_and(|assistant| assistant.thinking.is_some() && assistant.may_lose_thinking())
 }
 
 /// The newest sent assistant message, if it made calls: during the tool loop the provider wants its thinking back.
 pub fn step_under_way(account: &Account) -> Option<usize> {
     let (index, newest) = account.newest_answer()?;
     newest.message.assistant().filter(|answer| !answer.call_ids.is_empty()).map(|_| index)
-}
-
-/// Returns `false` if nothing would be left, or if the provider refuses a call, or a text with an id, without its thinking.
-fn may_lose_thinking(assistant: &Assistant) -> bool {
-    let leads_on = !assistant.call_ids.is_empty() || assistant.has_text_id;
-    assistant.has_other_content && !(leads_on && needs_its_thinking(assistant))
-}
-
-/// Returns `true` where the provider refuses a call without the thinking before it.
-fn needs_its_thinking(Assistant { source, thinking, .. }: &Assistant) -> bool {
-    let signature = thinking.map_or(Signature::Sealed, |thinking| thinking.signature);
-    match Family::of(&source.api) {
-        Family::Google => false,
-        Family::Anthropic => source.wants_thinking_back(),
-        Family::Responses => true,
-        Family::Chat => signature != Signature::Sealed,
-        Family::Any => signature == Signature::Item || source.wants_thinking_back(),
-    }
 }
