@@ -95,7 +95,7 @@ class Conversation {
 
   #made(list, plan) {
     const isAsRead = (i) => this.#values[i] !== undefined && !this.#isChanged(i);
-    return applied(list, this.#list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
+    return applied(list, plan, { own: this.#host.marker, language: this.language }, isAsRead);
   }
 
   async #planned(change, list, terms, call) {

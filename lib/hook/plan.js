@@ -3,7 +3,6 @@
 "use strict";
 
 const { cutMarker, keptLines } = require("./markers.js");
-const { isAnswer } = require("./values.js");
 const { TEXT_FIELDS, joinedText, json, string: textOf } = require("./snapshot.js");
 const { REASONS, VERDICTS, actions: ACTIONS, markers: MARKERS } = require("../contract.js");
 
@@ -42,13 +41,11 @@ function newEdit({ action, reason, hasText, ...edit }, written) {
 }
 
 /**
- * Makes the edits of a plan for `list`, and the messages to send. `sent` is undefined if nothing is edited. `known` holds the
- * messages as first read; `list` may hold copies of them. `writer` writes markers. A message that is not `isAsRead(index)`
- * stays, because its edit is for other content.
+ * Makes the edits of a plan for `list`, and the messages to send. `sent` is undefined if nothing is edited. `writer` writes
+ * markers. A message that is not `isAsRead(index)` stays, because its edit is for other content.
  */
-function applied(list, known, plan, writer, isAsRead) {
-  const isMade = (edit) =>
-    isWhole(edit) || isMadeOf(list[edit.index], known[edit.index], edit, writer, isAsRead);
+function applied(list, plan, writer, isAsRead) {
+  const isMade = (edit) => isWhole(edit) || isMadeOf(list[edit.index], edit, writer, isAsRead);
   const edits = plan.edits.filter(isMade);
   return { edits, sent: edits.length === 0 ? undefined : request(list, edits, plan.order) };
 }
@@ -78,19 +75,16 @@ const isWhole = ({ action }) => action === "drop" || action === "moveAfter";
 const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
 
 /** Makes the edited copy of a message, unless the edit has it. Returns true if it has one now. */
-function isMadeOf(message, known, edit, writer, isAsRead) {
+function isMadeOf(message, edit, writer, isAsRead) {
+  // A host that hands in copies may change what it gets back: each copy has its own edited copy.
   if (edit.of === message) return true;
-  // A copy takes the edited copy of the known message. But an answer's usage may come late, and symbols are not compared.
-  const isItself = isAnswer(message) || Object.getOwnPropertySymbols(message).length > 0;
-  const of = isItself ? message : known;
-  if (edit.of === of) return true;
   if (!isAsRead(edit.index)) return false;
   edit.written ??= insertedText(message, edit, writer);
   const content = contentOf(message, edit, edit.written, writer.language);
   const fields = edit.action === "truncate" ? cutFields(message, edit, writer.language) : {};
   const isSame = content === message.content && Object.keys(fields).length === 0;
   edit.copy = isSame ? message : withContent(message, content, fields);
-  edit.of = isSame ? message : of;
+  edit.of = message;
   return true;
 }
 
