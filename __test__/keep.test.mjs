@@ -63,6 +63,21 @@ test("an answer that failed or is short replaces no state, a newer state does", 
   }
 });
 
+test("a short call with a short answer replaces no state", async () => {
+  const board = ["board", {}, rows("door", 60)];
+  const plan = ["todo_write", { todos: rows("step", 60) }, "saved"];
+  for (const [first, later] of [
+    [board, ["board", {}, "unchanged"]],
+    [plan, ["todo_write", { todos: "step 3 is done", merge: true }, "saved"]],
+  ]) {
+    const list = session([first, ...logs.slice(0, 30), later, ...logs.slice(30)]);
+    const out = await createTransformContext({ ...OPTIONS, keep: { tools: ["board"] } })(list);
+    assert.ok(has(out, 0) && has(out, 31), first[0]);
+    const shown = out.find(({ toolCallId }) => toolCallId === "call0").content[0].text;
+    assert.equal(shown, first[2]);
+  }
+});
+
 test("a host names more, and explain says what is kept", async () => {
   const named = { keep: { files: ["*.log"], tools: ["bash"] } };
   const steps = [["read", { path: "run.log" }, rows("event", 60)], ...logs];

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::forms::TABLE;
 use super::paths::Path;
 use super::target::{File, State, Target};
+use crate::contract::MIN_SUMMARY_CHARS;
 
 /// Names that a host adds to the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -24,29 +25,29 @@ impl KeepRules {
     pub(crate) fn state_of(&self, tool: &[u16], arguments: &[u16], target: &Target) -> Option<State> {
         let tool = String::from_utf16_lossy(tool);
         let tool = tool.rsplit("__").next().unwrap_or_default();
-        let state = |key, is_in_result| Some(State { key, name: tool.into(), is_in_result });
+        let is_short = arguments.len() <= MIN_SUMMARY_CHARS.0;
+        let state = |key, name: &str| State { key, name: name.into(), is_short };
         let of_tool = xxh3_64(tool.as_bytes());
         if TABLE.keep.memories.has(tool) {
-            return state(xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool), true);
+            let key = xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool);
+            return Some(state(key, tool));
         }
         if TABLE.keep.plans.has(tool) || self.tools.iter().any(|name| **name == *tool) {
-            return state(of_tool, false);
+            return Some(state(of_tool, tool));
         }
-        target.files.iter().find_map(|file| self.state_of_file(file))
+        let mut shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file.path.name())));
+        shown.next().map(|(key, name)| state(key, name))
     }
 
-    fn state_of_file(&self, file: &File) -> Option<State> {
+    /// The key of the state that a file is, if the call shows enough of it.
+    fn key_of(&self, file: &File) -> Option<u64> {
         let File { path, part, is_searched, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));
         let is_named = { names }.any(|name| is_named(path, name));
         // An edit, an addition, a move and a search show too little of the file to be a state.
         let is_shown = change.as_ref().is_none_or(|change| change.is_whole);
         let part = if change.is_some() { 0 } else { *part };
-        (is_named && is_shown && !is_searched).then(|| State {
-            key: path.hash() ^ part,
-            name: path.name().into(),
-            is_in_result: change.is_none(),
-        })
+        (is_named && is_shown && !is_searched).then(|| path.hash() ^ part)
     }
 }
 

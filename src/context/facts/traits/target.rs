@@ -29,8 +29,8 @@ pub struct State {
     pub key: u64,
     /// The file or tool.
     pub name: Box<str>,
-    /// True if the result shows it, false if the call does.
-    pub is_in_result: bool,
+    /// True if the call says too little to be a whole version.
+    pub is_short: bool,
 }
 
 /// A file named by a call.

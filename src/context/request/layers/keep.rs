@@ -43,8 +43,8 @@ impl States {
                 continue;
             };
             let Some(result) = row.message.tool_result().filter(|result| !result.is_error) else { continue };
-            // A short answer such as "unchanged" may point at the version before it.
-            let is_short = state.is_in_result && result.shortened.is_none();
+            // A short call with a short answer, such as "unchanged" or "step 1 is done", may point at the version before it.
+            let is_short = state.is_short && result.shortened.is_none();
             let tokens = scale * (row.message.tokens + opens.tokens) as f64;
             if known.contains(&(state.key, false)) || !known.insert((state.key, is_short)) {
                 states.older.push(row.group);
