@@ -218,4 +218,13 @@ for (const schedule of ["sticky", "everyCall"]) {
     list.push(answer([thinking("new"), call("c9")], { model: "claude" }), result("c9"));
     assert.deepEqual(await thoughts(), ["thought 0", "thought 1", "new"]);
   });
+
+  test(`${schedule}: protected thinking stays even if its provider refuses it`, async () => {
+    const protect = ({ content }) => JSON.stringify(content).includes("thought 1");
+    const hook = createTransformContext({ schedule, keepRecentThinking: 100, protect });
+    const thought = (i) => [answer([thinking(`thought ${i}`), call(`c${i}`)]), result(`c${i}`)];
+    const [words] = wordsOf("the thinking is");
+    const list = [user(), ...thought(0), ...thought(1), refused(words()), user("go on")];
+    assert.deepEqual(JSON.stringify(await hook(list)).match(/thought \d/g), ["thought 1"]);
+  });
 }

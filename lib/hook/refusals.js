@@ -32,6 +32,7 @@ const BODY_WORDS =
 
 /** The error of a host that knows of an overflow, but not of its size. */
 const OVERFLOW = "the request was too long";
+
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
 let rows;
 

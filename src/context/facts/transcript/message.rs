@@ -123,7 +123,7 @@ pub struct Refusal {
 impl Assistant {
     /// Returns `false` if nothing would be left without its thinking, or if the provider refuses a call, or a text with an id,
     /// without it.
-    pub fn may_lose_thinking(&self) -> bool {
+    fn may_lose_thinking(&self) -> bool {
         let leads_on = !self.call_ids.is_empty() || self.has_text_id;
         self.has_other_content && !(leads_on && self.needs_its_thinking())
     }
@@ -243,6 +243,12 @@ impl Message {
     /// Its assistant facts, if it is an assistant message that is sent.
     pub fn sent_assistant(&self) -> Option<&Assistant> {
         self.assistant().filter(|_| self.is_sent)
+    }
+
+    /// Returns `true` if it has thinking that may go: it is not protected, and its provider accepts it without.
+    pub fn may_lose_thinking(&self) -> bool {
+        let assistant = self.assistant().filter(|_| !self.is_protected);
+        assistant.is_some_and(|assistant| assistant.thinking.is_some() && assistant.may_lose_thinking())
     }
 
     /// Tokens of the unedited message, with its repeated calls.

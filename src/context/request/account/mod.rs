@@ -141,8 +141,8 @@ impl Account {
     /// Strips all thinking that a model made and refused.
     fn refuse_thinking(&mut self, source: &Source) {
         for index in self.thinkers.clone() {
-            let assistant = self.message(index).and_then(Message::sent_assistant);
-            if assistant.is_some_and(|of| of.source == *source && of.may_lose_thinking()) {
+            let message = self.message(index).filter(|message| message.may_lose_thinking());
+            if message.and_then(Message::sent_assistant).is_some_and(|of| of.source == *source) {
                 self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingRefused);
             }
         }

@@ -19,8 +19,8 @@ const SIZE_SHARE: (usize, usize) = (7, 8);
 /// reading; carrying one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
 const BATCH: usize = 14;
 
-/// The limits on images: those of the provider of the newest answer, and those that refusals taught. The table's last row is for
-/// other protocols.
+/// The limits on images: the table's for the protocol of the newest answer, or the lower ones that refusals taught. The last row
+/// of the table holds for any protocol.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
@@ -91,7 +91,7 @@ fn refused(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
         let row = account.row(index)?;
         let lens = &row.message.images.lens;
         let out = lens.iter().rposition(|&len| row.has_refused_images || len as usize > most.largest)? + 1;
-        (out > lens.len() - count(account, index).0 && may_lose(account, index)).then_some((index, out))
+        (out > lens.len() - row.images().count && may_lose(account, index)).then_some((index, out))
     };
     account.pictured().iter().filter_map(lost).collect()
 }

@@ -1,6 +1,7 @@
 //! Layer 2, old thinking: finds assistant messages that may lose all their thinking blocks.
 
 use super::{Limits, ThinkingScope};
+use crate::context::facts::transcript::Message;
 use crate::context::request::account::{Account, Form};
 use crate::context::request::plan::{Layer, Reason};
 
@@ -29,12 +30,7 @@ pub fn strip(account: &mut Account, index: usize) {
 /// Returns `true` if the message at `index` may lose its thinking. The current step keeps it, and so does a message that a
 /// provider would refuse without it.
 pub fn is_strippable(account: &Account, index: usize, step: Option<usize>) -> bool {
-    let assistant = account
-        .message(index)
-        .filter(|message| !message.is_protected)
-        .and_then(|message| message.assistant());
-    Some(index) != step
-        && assistant.is_some_and(|assistant| assistant.thinking.is_some() && assistant.may_lose_thinking())
+    Some(index) != step && account.message(index).is_some_and(Message::may_lose_thinking)
 }
 
 /// The newest sent assistant message, if it made calls: during the tool loop the provider wants its thinking back.
