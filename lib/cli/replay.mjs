@@ -8,7 +8,7 @@ import { costText, lifeText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
-import { figureList, printable, progressLine, screenColumns, wrapped } from "./terminal.mjs";
+import { figureList, printable, screenColumns, wrapped } from "./terminal.mjs";
 
 const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
@@ -38,21 +38,16 @@ export const replay = {
     );
     const print = json ? () => {} : console.log;
     print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
-    const line = progressLine("call", json ? session.calls.length : 0);
     const onCall = (row) => {
       if (row.call % every === 0) print(rowOf(([, , cell]) => cell(row)));
-      line.advance();
     };
     const run = await runOf(session, { ...setting, onCall });
-    line.stop();
     const summary = summaryOf(run, setting);
     const closing = [`\n${closingText(session, summary)}`];
     if (html !== undefined) {
-      const others = progressLine("setting", reports.POLICIES.length);
-      const named = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
+      const named = { title: basename(path), name: reports.policyName(hook) };
       const data = await reports.reportData(session, run, { ...setting, ...named });
       await reports.writeReport(html, reports.reportHtml(data));
-      others.stop();
       const words = `The report is in ${printable(html)}; open it in any browser.`;
       closing.push(wrapped(words, screenColumns()).join("\n"));
     }

@@ -40,17 +40,15 @@ export function policyName({ contextWindow, cache, schedule, economy = "balanced
 }
 
 /**
- * The data of the page: the record of a run, and the bills of other settings. `name` names the policy of the run. `onPolicy` is
- * called after each policy that is measured.
+ * The data of the page: the record of a run, and the bills of other settings. `name` names the policy of the run.
  */
-export async function reportData(session, { none, ours, record }, { title, name, onPolicy, ...setting }) {
+export async function reportData(session, { none, ours, record }, { title, name, ...setting }) {
   const { contextWindow, prices, cache, estimates } = setting;
   const policies = [];
   const known = { [NONE]: none, [name]: ours };
   for (const policy of new Set([...POLICIES, name])) {
     const bill = known[policy] ?? (await billOf(session, hookPolicy(SETTINGS[policy])(setting), setting));
     policies.push({ name: policy, ...bill });
-    onPolicy?.();
   }
   const { format, all, unplayed } = session;
   const oddCalls = estimates.filter(({ isOdd }) => isOdd).length;
