@@ -8,7 +8,7 @@ import { costText, lifeText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
-import { figureList, printable, screenColumns, wrapped } from "./terminal.mjs";
+import { figureList } from "./terminal.mjs";
 
 const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
@@ -43,18 +43,15 @@ export const replay = {
     };
     const run = await runOf(session, { ...setting, onCall });
     const summary = summaryOf(run, setting);
-    const closing = [`\n${closingText(session, summary)}`];
     if (html !== undefined) {
       const named = { title: basename(path), name: reports.policyName(hook) };
       const data = await reports.reportData(session, run, { ...setting, ...named });
       await reports.writeReport(html, reports.reportHtml(data));
-      const words = `The report is in ${printable(html)}; open it in any browser.`;
-      closing.push(wrapped(words, screenColumns()).join("\n"));
     }
     const { format, problems, unplayed } = session;
     const { calls } = run.record;
     const document = { session: path, format, problems, unplayed, oddCalls, calls, summary };
-    return { document, text: closing.join("\n\n") };
+    return { document, text: `\n${closingText(session, summary, html)}` };
   },
 };
 
@@ -82,7 +79,7 @@ function oddText(count, { call, reported, counted }) {
 }
 
 /** The sums. The layers' savings add up to the difference in tokens sent. */
-function closingText({ unplayed, stretches, problems }, summary) {
+function closingText({ unplayed, stretches, problems }, summary, html) {
   const { tokensSent, saved, cost } = summary;
   const both = ({ before, after }) => pair(before, after);
   const spread = (ms) =>
@@ -105,6 +102,7 @@ function closingText({ unplayed, stretches, problems }, summary) {
     ["time per call", spread(summary.totalMs)],
     ["main thread held", spread(summary.blockedMs)],
     problems.length > 0 && ["lines skipped", whole(problems.length)],
+    html !== undefined && ["report", `${html}, for any browser`],
   ]);
 }
 
