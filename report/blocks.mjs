@@ -78,9 +78,11 @@ export function blockMap(words, onOpen) {
 
 function describe({ tool, kind, number, tokens, scale, change, schedule }, words) {
   const name = tool === "" ? words.kinds[kind] : `${words.kinds[kind]} ${tool}`;
-  const said = words.cell(whole(number + 1), name, whole(tokens));
+  const said = words.cell({ number: number + 1, what: name, tokens });
   if (change === undefined) return said;
-  return [said, fateOf(change, scale, words), words.schedule(inWords(schedule, words))].join(" · ");
+  return [said, fateOf(change, scale, words), words.schedule({ reason: inWords(schedule, words) })].join(
+    " · ",
+  );
 }
 
 /** The messages a call had before it, in the provider's tokens, each with the share of it that was sent. */
