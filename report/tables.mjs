@@ -74,7 +74,7 @@ export function editTables({ messages: { role, tool, tokens }, changes, calls },
 /** A change in words: its action, since when, and why. `scale` converts its saving to the provider's tokens. */
 export function fateOf({ action, from, saved, reason, kept = [] }, scale, words) {
   const why = inWords(reason, words);
-  const fate = words.since({ action: words[action], call: from, saved: scale * saved, why });
+  const fate = words.since({ action: words.actionWords[action], call: from, saved: scale * saved, why });
   const lines = kept.map(({ lines, why }) => words.linesStay({ lines, why: inWords(why, words) }));
   return [fate, ...lines].join(words.semicolon);
 }

@@ -20,6 +20,8 @@ function wordsIn(language, entry) {
   return Object.fromEntries(Object.entries(entry).map(([name, inner]) => [name, wordsIn(language, inner)]));
 }
 
+const { actionWords, missCauses } = contract;
+
 /** The reasons of edits, which are English texts, in one language. */
 function reasonsIn(language) {
   const tables = [contract.reasons, contract.keeps, contract.verdicts];
@@ -28,7 +30,10 @@ function reasonsIn(language) {
 }
 
 export const WORDS = Object.fromEntries(
-  ["en", "zh"].map((language) => [language, { ...wordsIn(language, table), reasons: reasonsIn(language) }]),
+  ["en", "zh"].map((language) => {
+    const words = wordsIn(language, { ...table, actionWords, missCauses });
+    return [language, { ...words, reasons: reasonsIn(language) }];
+  }),
 );
 
 /** The reader's own language where we speak it. */
