@@ -33,11 +33,9 @@ export const replay = {
     const { path, session } = await load(positionals);
     if (html !== undefined) await reports.checkPlace(html);
     const setting = settingOf(session, hook, asked);
-    const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, reported }, i) =>
-      isOdd ? [{ call: i + 1, reported, counted: tokensBefore }] : [],
-    );
+    const { oddCalls } = setting;
     const print = json ? () => {} : console.log;
-    print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
+    print(`${openingText(path, session, setting)}\n\n${rowOf(([head]) => head)}`);
     const onCall = (row) => {
       if (row.call % every === 0) print(rowOf(([, , cell]) => cell(row)));
     };
@@ -59,7 +57,7 @@ export const replay = {
 const rowOf = (cellOf) => COLUMNS.map((column) => cellOf(column).padStart(column[1])).join(" ");
 
 /** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
-function openingText(path, { format, all, calls }, { prices, cache, contextWindow }, oddCalls) {
+function openingText(path, { format, all, calls }, { prices, cache, contextWindow, oddCalls }) {
   return figureList([
     ["session", path],
     ["format", `${format}, ${some(all.length, "message")}, ${some(calls.length, "model call")}`],

@@ -43,7 +43,7 @@ export function policyName({ contextWindow, cache, schedule, economy = "balanced
  * The data of the page: the record of a run, and the bills of other settings. `name` names the policy of the run.
  */
 export async function reportData(session, { none, ours, record }, { title, name, ...setting }) {
-  const { contextWindow, prices, cache, estimates } = setting;
+  const { contextWindow, prices, cache, oddCalls } = setting;
   const policies = [];
   const known = { [NONE]: none, [name]: ours };
   for (const policy of new Set([...POLICIES, name])) {
@@ -51,9 +51,8 @@ export async function reportData(session, { none, ours, record }, { title, name,
     policies.push({ name: policy, ...bill });
   }
   const { format, all, unplayed } = session;
-  const oddCalls = estimates.filter(({ isOdd }) => isOdd).length;
   const told = { title, format, length: all.length, unplayed, contextWindow, prices, cache, ours: name };
-  return { ...told, oddCalls, policies, ...record };
+  return { ...told, oddCalls: oddCalls.length, policies, ...record };
 }
 
 /** The finished page. */
