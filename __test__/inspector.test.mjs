@@ -96,7 +96,7 @@ pageTest("a page shows a running agent call by call, and text only as text", LOC
   await blocks.focus();
   for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowRight");
   await page
-    .locator(".tip", { hasText: /summarised since call \d+.*old tool result|dropped since/ })
+    .locator(".tip", { hasText: /shortened since call \d+.*old tool result|left out since/ })
     .waitFor();
   await page.keyboard.press("Enter");
   await page.locator("#text pre").last().waitFor();

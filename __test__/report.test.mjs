@@ -171,7 +171,7 @@ pageTest("hover, keys and switches work in a browser", { locale: "en-US" }, asyn
   for (let step = 0; step < message; step += 1) await page.keyboard.press("ArrowRight");
   assert.match(
     await tip.textContent(),
-    /dropped since call \d+, saves [\d,]+ tokens: .* · schedule: /,
+    /left out since call \d+, saves [\d,]+ tokens: .* · schedule: /,
     `message ${message}`,
   );
 

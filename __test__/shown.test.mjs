@@ -67,7 +67,8 @@ for (const file of sessions) {
       // The folder's name is made of letters and digits at random.
       assertWords(stdout.replaceAll(folder, ""), args.join(" "));
       // A path takes what it takes.
-      for (const line of stripVTControlCharacters(stdout.replaceAll(file, "FILE")).split("\n"))
+      const told = stdout.replaceAll(file, "FILE").replaceAll(page, "PAGE");
+      for (const line of stripVTControlCharacters(told).split("\n"))
         assert.ok([...line].length <= 80, `${args}: ${line}`);
     }
   });

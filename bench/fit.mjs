@@ -4,7 +4,6 @@
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { progressLine } from "../lib/cli/terminal.mjs";
 import { fittedWithSpread, summed } from "./fit/forgetting.mjs";
 import { messagesIn } from "./fit/formats.mjs";
 import { measure } from "./fit/measure.mjs";
@@ -27,10 +26,9 @@ const TABLES = [
 const manifest = JSON.parse(await readFile(new URL("fit/manifest.json", import.meta.url), "utf8"));
 const folder = process.env.STRATA_RECORDINGS;
 const recordings = folder === undefined ? manifest : await recordingsIn(folder);
-const bar = progressLine("recording", recordings.length);
 const sessions = [];
-for (const recording of recordings) {
-  bar.advance();
+for (const [i, recording] of recordings.entries()) {
+  process.stderr.write(`recording ${i + 1} of ${recordings.length}\r`);
   try {
     const { repository, side } = recording;
     sessions.push({ repository, side, ...measure(await messagesOf(recording)) });
@@ -39,7 +37,7 @@ for (const recording of recordings) {
     console.error(`Left out: ${error.message}`);
   }
 }
-bar.stop();
+console.error();
 
 const tables = TABLES.map(([title, of, classOf, per]) => {
   const names = [...new Set(sessions.flatMap((session) => [...session[of].keys()].map(classOf)))];

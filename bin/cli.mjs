@@ -3,7 +3,7 @@
 
 import { count } from "../lib/cli/count.mjs";
 import { explain } from "../lib/cli/explain.mjs";
-import { HELP, MORE, readArguments } from "../lib/cli/options.mjs";
+import { helpText, MORE, readArguments } from "../lib/cli/options.mjs";
 import { replay } from "../lib/cli/replay.mjs";
 import { UsageError } from "../lib/cli/terminal.mjs";
 import native from "../lib/native/native.js";
@@ -13,13 +13,13 @@ const COMMANDS = { replay, explain, count };
 
 async function main([name = "--help", ...args]) {
   if (name === "--version" || name === "-V") return native.status().version;
-  if (name === "--help" || name === "-h" || name === "help") return HELP;
+  if (name === "--help" || name === "-h" || name === "help") return helpText();
   if (!Object.hasOwn(COMMANDS, name)) {
     const known = Object.keys(COMMANDS).join(", ");
     throw new UsageError(`unknown command '${name.slice(0, 40)}'; there are ${known}${MORE}`);
   }
   const read = await readArguments(name, args, COMMANDS[name]);
-  if (read.help) return HELP;
+  if (read.help) return helpText();
   const { document, text } = await COMMANDS[name].run(read);
   return read.json ? JSON.stringify(document) : text;
 }

@@ -2,6 +2,7 @@
 
 import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
+import contract from "../lib/contract.js";
 import { sumOf } from "../lib/helpers.js";
 import { usualReserve } from "../lib/hook/options.js";
 import { ledger } from "../lib/tools/ledger.js";
@@ -9,6 +10,7 @@ import { MARGIN } from "./model.mjs";
 import { table } from "./screen.mjs";
 import { defaultOf, SETTINGS, shown } from "./settings.mjs";
 
+const { actionWords, missCauses } = contract;
 export const NO_REQUEST = "pi-strata has seen no request of this session yet.";
 /** The row that a message's tokens count in, by its role. */
 const KINDS = {
@@ -20,24 +22,6 @@ const KINDS = {
 const BLOCK_KINDS = { text: "answers", thinking: "thinking", toolCall: "tool calls" };
 /** Name of the tokens beside the conversation: system messages, the tools and the provider's framing. */
 const REST = "prompt and tools";
-export const ACTIONS = {
-  keepLines: "some lines kept",
-  summarize: "shortened",
-  omitImages: "images left out",
-  dropCalls: "second call left out",
-  stripThinking: "thinking removed",
-  drop: "left out",
-  truncate: "cut to its ends",
-  moveAfter: "moved behind the results",
-};
-/** Causes of cache misses in words. */
-const CAUSES = {
-  hook: "for an edit",
-  expired: "after a pause",
-  model: "for another model",
-  host: "changed by pi",
-  provider: "unexplained",
-};
 /** Smaller savings are not mentioned. */
 const LEAST_DOLLARS = 0.001;
 /** Words for options without a value. */
@@ -163,7 +147,7 @@ function refusalText({ terms: { contextWindow, catalogued } }) {
 function missText(misses) {
   if (misses.length === 0) return undefined;
   const byCause = grouped(misses, ({ cause }) => cause);
-  const causes = Array.from(byCause, ([cause, list]) => `${list.length} ${CAUSES[cause]}`);
+  const causes = Array.from(byCause, ([cause, list]) => `${list.length} × ${missCauses[cause].en}`);
   return `Since pi started the provider's cache missed ${times(misses.length)}: ${causes.join(", ")}.`;
 }
 
@@ -194,7 +178,7 @@ function editLines(messages, { edits, tokensBefore, tokensAfter }) {
   if (edits.length === 0) return ["Nothing is edited."];
   const kinds = grouped(edits, ({ index, action, reason }) => {
     const { toolName, role } = messages[index] ?? {};
-    return `${toolName ?? role}: ${ACTIONS[action] ?? action}, ${reason}`;
+    return `${toolName ?? role}: ${actionWords[action].en}, ${reason}`;
   });
   const saved = (list) => sumOf(list.map(({ tokensSaved }) => tokensSaved));
   const rows = Array.from(kinds, ([kind, list]) => [kind, saved(list), list.length]);

@@ -1,13 +1,15 @@
 // `/strata show`: the edited messages of the latest request, each with the file or command it is about, and the text it had.
 
 import { whole } from "../lib/cli/numbers.mjs";
+import contract from "../lib/contract.js";
 import { readable } from "../lib/inspector/text.js";
 import { callsIn } from "../lib/shapes/text.js";
 import { sentOf } from "./compaction.mjs";
-import { ACTIONS, NO_REQUEST } from "./panel.mjs";
+import { NO_REQUEST } from "./panel.mjs";
 import { PATH_ARGUMENTS } from "./paths.mjs";
 import { clipped, read, table } from "./screen.mjs";
 
+const { actionWords } = contract;
 /** Rows of one page of the list. */
 const PAGE_ROWS = 40;
 /** Most UTF-16 units of an original that a notice shows, if there is no screen to read it on. */
@@ -63,7 +65,7 @@ async function cutsOf(latest, session) {
     .map(({ index, action, reason, tokensSaved }, at) => ({
       nth: at + 1,
       subject: clipped(subjectOf(messages[index], calls)),
-      done: ACTIONS[action] ?? action,
+      done: actionWords[action].en,
       reason,
       saved: whole(tokensSaved),
       handle: handleIn(seen(messages[index])),

@@ -1,6 +1,6 @@
 // Finds requests that became smaller than the one before, and why.
 
-import { el, whole } from "./dom.mjs";
+import { el } from "./dom.mjs";
 import { inWords } from "./tables.mjs";
 
 /** Most drops that the chart marks; the largest ones. */
@@ -38,8 +38,6 @@ function whyAt({ calls, stretches, changes }, call, words) {
 /** The drops as a numbered list. */
 export function dropList(drops, words) {
   if (drops.length === 0) return [];
-  const items = drops.map(({ call, tokens, why }) =>
-    el("li", {}, words.dropAt(whole(call), whole(tokens), why)),
-  );
+  const items = drops.map(({ call, tokens, why }) => el("li", {}, words.dropAt({ call, tokens, why })));
   return [el("ol", { class: "drops" }, ...items)];
 }

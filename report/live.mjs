@@ -40,7 +40,9 @@ export class Live {
 export function liveStatus({ isConnected, calls, messages }, words) {
   const dot = el("span", { class: isConnected ? "dot on" : "dot" }, isConnected ? words.live : words.lost);
   const said =
-    calls.length === 0 ? words.waiting : words.liveSubtitle(whole(calls.length), whole(messages.role.length));
+    calls.length === 0
+      ? words.waiting
+      : words.liveSubtitle({ calls: calls.length, messages: messages.role.length });
   return [dot, ` ${said}`];
 }
 
@@ -51,11 +53,11 @@ export function liveTiles({ calls }, number, words) {
   const answered = calls.filter(({ reported }) => reported > 0);
   const sum = (name) => answered.reduce((total, call) => total + call[name], 0);
   const figure = (name, value, ...notes) => tile(name, [el("b", {}, value)], notes);
-  const without = `${words.withoutHook(whole(tokensBefore))} (${change(tokensBefore, tokensAfter)})`;
+  const without = `${words.withoutHook({ tokens: tokensBefore })} (${change(tokensBefore, tokensAfter)})`;
   const context = figure(
     words.context,
     whole(tokensAfter),
-    words.ofTheWindow(percent(tokensAfter / contextWindow), whole(contextWindow)),
+    words.ofTheWindow({ share: percent(tokensAfter / contextWindow), tokens: contextWindow }),
     // A number and its percent sign stay together.
     without.replaceAll(" %", "\u00a0%"),
   );
@@ -67,11 +69,11 @@ export function liveTiles({ calls }, number, words) {
   const errors = answered.map((call) => Math.abs(call.tokensAfter - call.reported) / call.reported);
   return [
     context,
-    figure(words.predicted, percent(quantile(errors, 0.5)), words.predictedNote(whole(answered.length))),
+    figure(words.predicted, percent(quantile(errors, 0.5)), words.predictedNote({ calls: answered.length })),
     figure(
       words.cacheHits,
       percent(sum("cacheRead") / sum("reported")),
-      words.misses(misses),
+      words.misses({ count: misses }),
       ...causes.map(([cause, count]) => `${whole(count)} × ${words.missCauses[cause]}`),
     ),
     paidTile(answered, figure, words),
@@ -85,7 +87,10 @@ function paidTile(answered, figure, words) {
   const paid = priced.reduce((sum, call) => sum + call.paid, 0);
   const compared = priced.filter(({ without }) => Number.isFinite(without));
   const saved = compared.reduce((sum, call) => sum + call.without - call.paid, 0);
-  const notes = [saved >= 0 ? words.savedSoFar(dollars(saved)) : words.spent(dollars(-saved))];
-  if (compared.length < priced.length) notes.push(words.uncompared(whole(priced.length - compared.length)));
+  const notes = [
+    saved >= 0 ? words.savedSoFar({ dollars: dollars(saved) }) : words.spent({ dollars: dollars(-saved) }),
+  ];
+  if (compared.length < priced.length)
+    notes.push(words.uncompared({ calls: priced.length - compared.length }));
   return figure(words.paid, dollars(paid), ...notes);
 }

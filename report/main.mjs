@@ -2,7 +2,7 @@
 // fetches it from the host. Text comes only for the message that is clicked, and is only ever set as text.
 
 import plotStyle from "uplot/dist/uPlot.min.css";
-import { blockMap } from "./blocks.mjs";
+import { BlockMap } from "./blocks.mjs";
 import { tokensChart } from "./charts.mjs";
 import { el, setUnit, whole } from "./dom.mjs";
 import { dropList, dropsIn } from "./drops.mjs";
@@ -38,7 +38,7 @@ function render() {
   parts = {
     words,
     fixed: compared === undefined ? [] : [compared.chart],
-    blocks: blockMap(words, replay ? undefined : open),
+    blocks: new BlockMap(words, replay ? undefined : open),
     chart: undefined,
     status: el("p", { id: "status", "aria-live": "polite" }),
     tiles: el("dl", { class: "tiles" }),

@@ -2,7 +2,7 @@
 
 import { dollarsChart } from "./charts.mjs";
 import { apart, change, dollars, el, tile, whole } from "./dom.mjs";
-import { nameOf, policyTable } from "./tables.mjs";
+import { policyTable } from "./tables.mjs";
 
 /** Digits of a price per million tokens. */
 const PRICE = { minimumFractionDigits: 2, maximumFractionDigits: 4 };
@@ -27,7 +27,7 @@ export class Replay {
 
   status(words) {
     const { format, length, calls } = this.#data;
-    return [words.subtitle(format, whole(length), whole(calls.length))];
+    return [words.subtitle({ format, messages: length, calls: calls.length })];
   }
 
   /** The saving, the largest text of the page, and the prices behind it. */
@@ -38,7 +38,7 @@ export class Replay {
     // Requests over the window have no price, so there is no saving to state.
     const [figure, said] =
       this.#none.overflows > 0
-        ? [dollars(cheap), words.impossible(whole(this.#none.overflows))]
+        ? [dollars(cheap), words.impossible({ calls: this.#none.overflows })]
         : [change(dear, cheap), cheap <= dear ? words.saved(known) : words.dearer(known)];
     const text = [el("p", { class: "said" }, said), el("p", { class: "help" }, this.#terms(words))];
     return [el("div", { class: "hero" }, el("p", { class: "figure" }, figure), el("div", {}, ...text))];
@@ -53,9 +53,8 @@ export class Replay {
       isWeighed ? Number(price.toPrecision(3)) : `$${price.toLocaleString("en-US", PRICE)}`;
     const spread = (prices) => Array.from(new Set(prices.map(said))).join("–");
     const [input, read, write] = [range.input, range.read, range.write].map(spread);
-    return isWeighed
-      ? words.weighed(cache, read, write, ttlSeconds)
-      : words.terms(cache, input, read, write, ttlSeconds);
+    const life = ttlSeconds === undefined ? "" : words.life({ seconds: ttlSeconds });
+    return words[isWeighed ? "weighed" : "terms"]({ cache, input, read, write, life });
   }
 
   /** The figures at a glance, with and without the hook. */
@@ -68,7 +67,7 @@ export class Replay {
     return [
       pair(words.tokensSent, "tokens"),
       pair(words.largestCall, "peak"),
-      pair(words.overflows, "overflows", words.ofWindow(whole(this.#data.contextWindow))),
+      pair(words.overflows, "overflows", words.ofWindow({ tokens: this.#data.contextWindow })),
     ];
   }
 
@@ -76,8 +75,8 @@ export class Replay {
   notes(words) {
     const { unplayed, oddCalls } = this.#data;
     const left = Object.entries(unplayed).filter(([, calls]) => calls > 0);
-    const said = left.map(([which, calls]) => words.unplayed[which](whole(calls)));
-    if (oddCalls > 0) said.push(words.oddCalls(whole(oddCalls)));
+    const said = left.map(([which, calls]) => words.unplayed[which]({ calls }));
+    if (oddCalls > 0) said.push(words.oddCalls({ calls: oddCalls }));
     return said.map((text) => el("p", { class: "help" }, text));
   }
 
@@ -86,7 +85,7 @@ export class Replay {
     const shown = this.#data.policies.filter(({ name }) => this.#view.lines.has(name));
     const named = shown.map((policy) => ({
       ...policy,
-      name: nameOf(policy.name, words),
+      name: words.policies[policy.name],
       stroke: this.#strokeOf(policy),
     }));
     const chart = dollarsChart(named, words, this.#view);
@@ -132,7 +131,7 @@ export class Replay {
     const buttons = this.#data.policies.map(({ name }) => {
       const isShown = lines.has(name);
       const turn = () => (isShown ? lines.delete(name) : lines.add(name));
-      const button = this.#pressable(`line-${name}`, nameOf(name, words), isShown, turn);
+      const button = this.#pressable(`line-${name}`, words.policies[name], isShown, turn);
       button.disabled = isShown && lines.size === 1;
       return button;
     });

@@ -27,7 +27,7 @@ export function callTable({ calls }, words) {
 function cacheCell({ reported, cacheRead, miss }, words) {
   if (reported === null || !(reported > 0)) return words.none;
   const share = percent(cacheRead / reported);
-  return miss === undefined ? share : `${share}, ${words.missed(words.missCauses[miss])}`;
+  return miss === undefined ? share : `${share}, ${words.missed({ cause: words.missCauses[miss] })}`;
 }
 
 export function policyTable({ policies }, words) {
@@ -41,7 +41,7 @@ export function policyTable({ policies }, words) {
     words.overflows,
   ];
   const rows = policies.map(({ name, dollars: total, readTokens, tokens, peak, overflows }) => [
-    nameOf(name, words),
+    words.policies[name],
     whole(tokens),
     dollars(total.prefix),
     dollars(total.breakpoint),
@@ -50,11 +50,6 @@ export function policyTable({ policies }, words) {
     whole(overflows),
   ]);
   return table(heads, rows, "policies");
-}
-
-/** A policy's name in the reader's language. */
-export function nameOf(policy, words) {
-  return words.policies[policy] ?? policy;
 }
 
 /** The messages that lost most to an edit: a table of the first ones, and those with the others. */
@@ -78,8 +73,9 @@ export function editTables({ messages: { role, tool, tokens }, changes, calls },
 
 /** A change in words: its action, since when, and why. `scale` converts its saving to the provider's tokens. */
 export function fateOf({ action, from, saved, reason, kept = [] }, scale, words) {
-  const fate = words.since(words[action], whole(from), whole(scale * saved), inWords(reason, words));
-  const lines = kept.map(({ lines, why }) => words.linesStay(whole(lines), inWords(why, words)));
+  const why = inWords(reason, words);
+  const fate = words.since({ action: words.actionWords[action], call: from, saved: scale * saved, why });
+  const lines = kept.map(({ lines, why }) => words.linesStay({ lines, why: inWords(why, words) }));
   return [fate, ...lines].join(words.semicolon);
 }
 

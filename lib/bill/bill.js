@@ -39,7 +39,6 @@ class Bill {
   /** The batches of the current list, the tokens they removed in all, and those its last call left out. */
   #list = { moves: [], tokens: 0, taken: 0 };
   #hasMoved = false;
-  #isPriced = false;
   #dollars = { billed: 0, estimated: 0, saved: 0 };
   #misses = [];
   #moves = [];
@@ -171,7 +170,6 @@ class Bill {
     const billed = billedOf(cost, counts);
     const dollars = billed ?? (prices && costOf(counts, prices));
     if (dollars === undefined) this.#counts.unpricedCalls += 1;
-    else this.#isPriced = true;
     this.#dollars.billed += dollars ?? 0;
     this.#dollars.estimated += billed === undefined ? (dollars ?? 0) : 0;
     const input = prices && costOf({ ...counts, output: 0 }, prices);
@@ -181,7 +179,8 @@ class Bill {
   /** The bill so far, as `Ledger` in ledger.d.ts. Unknown dollars are undefined, never 0. */
   report() {
     const { billed, estimated, saved } = this.#dollars;
-    const isKnown = this.#isPriced || this.#counts.unpricedCalls === 0;
+    const { calls, unreportedCalls, unpricedCalls } = this.#counts;
+    const isKnown = unpricedCalls === 0 || unpricedCalls < calls - unreportedCalls;
     const known = (dollars) => (isKnown ? dollars : undefined);
     const { prompt, cacheRead } = this.#tokens;
     return {

@@ -1,4 +1,4 @@
-// Reads the command line, and holds the text of `--help`. A command that reads a session takes every option of the hook that can be
+// Reads the command line, and the text of `--help`. A command that reads a session takes every option of the hook that can be
 // written as text, too.
 
 import { readFile } from "node:fs/promises";
@@ -19,47 +19,12 @@ const HOOK_OPTIONS = Object.fromEntries(
 const HOOK_FLAGS = Object.keys(HOOK_OPTIONS).map((name) => `--${name}`);
 export const MORE = " (--help shows more)";
 
-/** Fits 80 columns. */
-export const HELP = `Usage: pi-strata COMMAND [options]
-
-Keeps an LLM agent's context small: plays recorded sessions through the hook,
-counts tokens. Every command takes --json, which prints one JSON document.
-
-replay [session]      what each call would have saved, and by which prices
-  --every N           print every N-th call only
-  --html FILE         also write a report: one page with charts
-explain [session]     every edit before one call, and why
-  --call N            the call, from 1 (default: the last one)
-count [file...]       exact tokens of files, by cl100k_base; "-", or no file, is
-                      standard input. From Node 22 on it takes patterns.
-  --encoding NAME     another encoding: o200k_base, ...
-  --model NAME        the encoding of a model such as gpt-4o
-  --tokenizer FILE    an open model's tokenizer.json, tekken.json or tiktoken
-  --pattern REGEX     the pattern of a tiktoken file, or its name, such as kimi
-
-The session is a file (pi's or Claude Code's JSONL, a JSON array of messages), a
-folder, which stands for the newest session in it, "-" for standard input, or
-nothing: the newest session of pi and Claude Code. Messages are pi's, OpenAI's,
-Anthropic's or the AI SDK's. Options of replay and explain:
-  --price INPUT[,OUTPUT]  dollars per million tokens; the model's family sets
-                          the cache prices. Without it: as the session was
-                          billed, else tokens are weighed
-  --options FILE.json     the hook's options as JSON; those below outrank it
-and the options of the hook, as index.d.ts describes them. Objects are JSON:
---cache '{"read":0.25}'. On Windows use --options. The window is 200,000 tokens
-unless it is named, or 1,000,000 if a call reports more.
-  ${wrapped(HOOK_FLAGS.join(" "), 78).join("\n  ")}
-
-Examples:
-  pi-strata replay --context-window 64000 --every 20 session.jsonl
-  pi-strata replay --html report.html --price 3,15 ~/.pi/agent/sessions
-  cat session.jsonl | pi-strata replay --json - | jq .summary
-  pi-strata explain --call 120 session.jsonl
-  pi-strata count --tokenizer Qwen3-8B/tokenizer.json prompt.txt
-
---version says which this is. Exit codes: 0 done; 2 something to mend (a missing
-file, a wrong option); 1 any other failure. Colours follow NO_COLOR and
-FORCE_COLOR.`;
+/** The text of `--help`; the hook's options are listed in it. Fits 80 columns. */
+export const helpText = async () => {
+  const text = await readFile(new URL("help.txt", import.meta.url), "utf8");
+  const lines = wrapped(HOOK_FLAGS.join(" "), 78);
+  return text.trimEnd().replace("HOOK-OPTIONS", lines.join("\n  "));
+};
 
 /**
  * `{ help, json, hook, positionals, ...own }` of a command's arguments. `options` are the command's own, each with the parser of its

@@ -8,7 +8,7 @@ import { costText, lifeText, pricesText } from "./report/prices.mjs";
 import * as reports from "./report/report.mjs";
 import { runOf, settingOf, summaryOf } from "./report/run.mjs";
 import { load } from "./session.mjs";
-import { figureList, printable, progressLine, screenColumns, wrapped } from "./terminal.mjs";
+import { figureList } from "./terminal.mjs";
 
 const CACHES = {
   prefix: "whatever beginning two requests share is read (prefix cache)",
@@ -30,36 +30,26 @@ export const replay = {
   options: { every: wholeNumber, html: String, price },
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: asked, json }) {
-    if (html !== undefined) await reports.checkPlace(html);
     const { path, session } = await load(positionals);
+    if (html !== undefined) await reports.checkPlace(html);
     const setting = settingOf(session, hook, asked);
-    const oddCalls = setting.estimates.flatMap(({ isOdd, tokensBefore, reported }, i) =>
-      isOdd ? [{ call: i + 1, reported, counted: tokensBefore }] : [],
-    );
+    const { oddCalls } = setting;
     const print = json ? () => {} : console.log;
-    print(`${openingText(path, session, setting, oddCalls)}\n\n${rowOf(([head]) => head)}`);
-    const line = progressLine("call", json ? session.calls.length : 0);
+    print(`${openingText(path, session, setting)}\n\n${rowOf(([head]) => head)}`);
     const onCall = (row) => {
       if (row.call % every === 0) print(rowOf(([, , cell]) => cell(row)));
-      line.advance();
     };
     const run = await runOf(session, { ...setting, onCall });
-    line.stop();
     const summary = summaryOf(run, setting);
-    const closing = [`\n${closingText(session, summary)}`];
     if (html !== undefined) {
-      const others = progressLine("setting", reports.POLICIES.length);
-      const named = { title: basename(path), name: reports.policyName(hook), onPolicy: others.advance };
+      const named = { title: basename(path), name: reports.policyName(hook) };
       const data = await reports.reportData(session, run, { ...setting, ...named });
       await reports.writeReport(html, reports.reportHtml(data));
-      others.stop();
-      const words = `The report is in ${printable(html)}; open it in any browser.`;
-      closing.push(wrapped(words, screenColumns()).join("\n"));
     }
     const { format, problems, unplayed } = session;
     const { calls } = run.record;
     const document = { session: path, format, problems, unplayed, oddCalls, calls, summary };
-    return { document, text: closing.join("\n\n") };
+    return { document, text: `\n${closingText(session, summary, html)}` };
   },
 };
 
@@ -67,7 +57,7 @@ export const replay = {
 const rowOf = (cellOf) => COLUMNS.map((column) => cellOf(column).padStart(column[1])).join(" ");
 
 /** What a replay assumes: the session, the prices, the cache, and where list and usage disagree. */
-function openingText(path, { format, all, calls }, { prices, cache, contextWindow }, oddCalls) {
+function openingText(path, { format, all, calls }, { prices, cache, contextWindow, oddCalls }) {
   return figureList([
     ["session", path],
     ["format", `${format}, ${some(all.length, "message")}, ${some(calls.length, "model call")}`],
@@ -87,7 +77,7 @@ function oddText(count, { call, reported, counted }) {
 }
 
 /** The sums. The layers' savings add up to the difference in tokens sent. */
-function closingText({ unplayed, stretches, problems }, summary) {
+function closingText({ unplayed, stretches, problems }, summary, html) {
   const { tokensSent, saved, cost } = summary;
   const both = ({ before, after }) => pair(before, after);
   const spread = (ms) =>
@@ -110,6 +100,7 @@ function closingText({ unplayed, stretches, problems }, summary) {
     ["time per call", spread(summary.totalMs)],
     ["main thread held", spread(summary.blockedMs)],
     problems.length > 0 && ["lines skipped", whole(problems.length)],
+    html !== undefined && ["report", `${html}, for any browser`],
   ]);
 }
 

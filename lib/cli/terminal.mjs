@@ -1,4 +1,4 @@
-// Text and tables for a terminal, a line of progress, and mistakes that the user can fix.
+// Text and tables for a terminal, and mistakes that the user can fix.
 
 import { styleText } from "node:util";
 
@@ -83,22 +83,6 @@ function aligned(given, hasProse) {
 function bold(text) {
   const { stdout, env } = process;
   return stdout.isTTY || env.FORCE_COLOR ? styleText("bold", text, { stream: stdout }) : text;
-}
-
-/**
- * A progress line on standard error, if that is a terminal, while nothing else is printed: `total` steps of `what`, nothing if
- * there are none. `advance` counts one, `stop` erases the line.
- */
-export function progressLine(what, total) {
-  const { stderr } = process;
-  if (!stderr.isTTY || total === 0) return { advance() {}, stop() {} };
-  let done = -1;
-  const advance = () => {
-    done += 1;
-    stderr.write(`\r\u001b[K${what} ${done}/${total}`);
-  };
-  advance();
-  return { advance, stop: () => stderr.write("\r\u001b[K") };
 }
 
 /** One sentence that says what to fix; the process ends with exit code 2. It may quote a file's name or content. */

@@ -79,7 +79,8 @@ function loadBundled(key, isBuilt, missed) {
     if (key === "darwin-arm64") return require("pi-strata-darwin-arm64");
     if (key === "win32-x64-msvc") return require("pi-strata-win32-x64-msvc");
     if (key === "win32-arm64-msvc") return require("pi-strata-win32-arm64-msvc");
-    throw new UnsupportedError(key);
+    const message = `there is no native file for ${key}`;
+    throw Object.assign(new Error(message), { code: "ERR_UNSUPPORTED_PLATFORM" });
   } catch (error) {
     missed.push({ key, error });
     return undefined;
@@ -140,13 +141,6 @@ function filesFor(key) {
   ];
   // A folder or the package may be missing.
   return searches.flatMap((search) => attempt(search, []));
-}
-
-class UnsupportedError extends Error {
-  constructor(key) {
-    super(`there is no native file for ${key}`);
-    this.code = "ERR_UNSUPPORTED_PLATFORM";
-  }
 }
 
 module.exports = { HERE, loadAddon, wantedKey };

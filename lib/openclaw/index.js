@@ -11,10 +11,11 @@ const { Shapes } = require("../shapes/index.js");
 const { pi } = require("../shapes/shapes.js");
 const { countTokensAsync } = require("../tools/count.js");
 
-const ID = "pi-strata";
-const DESCRIPTION =
+const id = "pi-strata";
+const name = id;
+const description =
   "Keeps the context small: exact counts, edits that spare the prompt cache, pairs never split";
-const KIND = "context-engine";
+const kind = "context-engine";
 /** Most sessions whose hooks are kept; the latest stay. */
 const MOST_SESSIONS = 512;
 /** Most models of a session whose hooks are kept; the latest stay. */
@@ -84,10 +85,10 @@ class Session {
         if (event.type === "transformed") this.#tokens = event.tokensAfter;
         const isKnown = event.type === "contextOverflow" && this.#excess !== undefined;
         if (LOGGED.has(event.type) && !isKnown)
-          logger?.warn?.(`${ID}: ${event.message ?? JSON.stringify(event)}`);
+          logger?.warn?.(`${id}: ${event.message ?? JSON.stringify(event)}`);
       },
     };
-    this.#hook = new Hook(ID, options, { excludedTokens: [undefined, handler] });
+    this.#hook = new Hook(id, options, { excludedTokens: [undefined, handler] });
   }
 
   async assemble(messages, { tokenBudget: budget = getContextWindow(), prompt = "", runtimeSettings }) {
@@ -154,8 +155,8 @@ function register(api) {
 
   const engine = {
     info: {
-      id: ID,
-      name: ID,
+      id,
+      name,
       // The host calls the engine once a turn and does not show what the turn adds, so its own checks must stay on.
       ownsCompaction: false,
       transcriptSemantics: {
@@ -185,7 +186,7 @@ function register(api) {
     },
     onSubagentEnded: async ({ childSessionKey }) => void sessions.delete(childSessionKey),
   };
-  api.registerContextEngine(ID, () => engine);
+  api.registerContextEngine(id, () => engine);
   api.on?.("session_end", (event, context) => void sessions.delete(context?.sessionKey ?? event?.sessionKey));
 }
 
@@ -197,10 +198,4 @@ function keep(entries, key, value, most = MOST_SESSIONS) {
 }
 
 // Each value is a name, or an ES module would not see the export.
-module.exports = {
-  id: ID,
-  name: ID,
-  description: DESCRIPTION,
-  kind: KIND,
-  register,
-};
+module.exports = { id, name, description, kind, register };

@@ -84,27 +84,30 @@ export const claude = {
 };
 
 /**
- * The lines in the order of the conversation. A line that a compaction preserved stands before it; some versions write it behind
- * the summary only. The preserved lines are parents of the compaction, since its own parent may hang on a copy of an early line.
- * A later line that hangs on one of them follows the summary.
+ * The lines in the order of the conversation. What a compaction preserved stands before it; some versions write it behind the
+ * summary only. The preserved lines are parents of the compaction, since its own parent may hang on a copy of an early line. A
+ * later line that hangs on a preserved one follows the summary.
  */
 function inOrder(lines) {
   const byId = new Map(lines.map((line) => [line.id, line]));
-  const summaries = new Map();
+  const ordered = new Set();
+  const summaryBehind = new Map();
   let compaction = { preserved: [] };
-  const ordered = lines.flatMap((line) => {
-    const { boundary, isSummary, parent } = line;
-    if (isSummary) {
-      for (const id of compaction.preserved) summaries.set(id, line.id);
-      return Object.assign(line, { compaction });
+  for (const line of lines) {
+    if (line.boundary !== undefined) {
+      const preserved = preservedBy(line.boundary, lines);
+      compaction = { preserved, tokensBefore: line.boundary.preTokens };
+      line.parent = [line.parent, ...preserved];
+      for (const each of preserved.flatMap((id) => byId.get(id) ?? [])) ordered.add(each);
+    } else if (line.isSummary) {
+      line.compaction = compaction;
+      for (const id of compaction.preserved) summaryBehind.set(id, line.id);
+    } else {
+      line.parent = summaryBehind.get(line.parent) ?? line.parent;
     }
-    if (boundary === undefined) return Object.assign(line, { parent: summaries.get(parent) ?? parent });
-    const preserved = preservedBy(boundary, lines);
-    compaction = { preserved, tokensBefore: boundary.preTokens };
-    line.parent = [parent, ...preserved];
-    return [...preserved.flatMap((id) => byId.get(id) ?? []), line];
-  });
-  return Array.from(new Set(ordered));
+    ordered.add(line);
+  }
+  return Array.from(ordered);
 }
 
 /** The ids of the lines that a compaction preserved: those it lists; earlier versions name the first and the last. */

@@ -18,15 +18,19 @@ const WINDOWS = [contract.hookOptions.contextWindow.default, 1_000_000];
 const unedited = async (messages) => messages;
 
 /**
- * Settings of a run: `{ hook, contextWindow, prices, byCall, reported, estimates, cache }`. `hook` holds the hook's options, `price`
- * the user's price. Without an option the window is one that holds every prompt that was reported.
+ * Settings of a run: `{ hook, contextWindow, prices, byCall, reported, estimates, oddCalls, cache }`. `hook` holds the hook's
+ * options, `price` the user's price. Without an option the window is one that holds every prompt that was reported.
  */
 export function settingOf(session, hook, price) {
   const { prices, byCall, reported } = pricesOf(session, price, hook.cache);
   const estimates = estimatesOf(session, hook);
   const largest = Math.max(0, ...estimates.map(({ reported = 0 }) => reported));
   const { contextWindow = WINDOWS.find((window) => window >= largest) ?? largest } = hook;
-  return { hook, contextWindow, prices, byCall, reported, estimates, cache: cacheKindOf(session, prices) };
+  const oddCalls = estimates.flatMap(({ isOdd, tokensBefore, reported }, i) =>
+    isOdd ? [{ call: i + 1, reported, counted: tokensBefore }] : [],
+  );
+  const cache = cacheKindOf(session, prices);
+  return { hook, contextWindow, prices, byCall, reported, estimates, oddCalls, cache };
 }
 
 /**
