@@ -4,7 +4,7 @@
 
 const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
-const { DatabaseError, handleError } = require("./database_errors.js");
+const { DatabaseError, handleError, kindBy } = require("./database_errors.js");
 
 /** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
 const FIRST_PAUSE_MS = 50;
@@ -17,31 +17,6 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
 
-/** Starts of SQLSTATE codes (Postgres, appendix A) and of Node's codes. The first match counts. */
-const KINDS = [
-  [/^(?:08|53300|57P|E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL))/, "UNAVAILABLE"],
-  [/^28/, "AUTH"],
-  [/^3[DF]000/, "CANNOT_OPEN"],
-  [/^25006/, "READ_ONLY"],
-  [/^53/, "FULL"],
-  [/^(?:57014|25P0[34])/, "TIMEOUT"],
-  [/^(?:40|55P03)/, "BUSY"],
-  [/^42501/, "PERMISSION"],
-  [/^42P01/, "NO_TABLE"],
-  [/^(?:42|23)/, "FOREIGN"],
-  [/^(?:58|XX)/, "DISK"],
-  [/^(?:22|54)/, "VALUE"],
-];
-/** Messages of the driver, which have no code. */
-const WORDS = [
-  [/after calling end on the pool/, "CLOSED"],
-  [
-    /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|invalid response|unexpected message|timeout (?:exceeded|expired)/i,
-    "UNAVAILABLE",
-  ],
-  [/read timeout/, "TIMEOUT"],
-  [/^SASL|password must be/, "AUTH"],
-];
 /** Codes whose message names tables, columns and users, never values. */
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
@@ -157,12 +132,11 @@ const isAnswer = (error) => typeof error?.severity === "string" && !isAway(coded
 function coded(error) {
   if (error instanceof DatabaseError) return error;
   const { code, message, severity } = error ?? {};
-  const [table, text] = typeof code === "string" ? [KINDS, code] : [WORDS, message];
-  const [, found] = table.find(([words]) => words.test(text)) ?? [];
+  const found = typeof code === "string" ? kindBy("postgres", code) : kindBy("message", message);
   const kind = isConflict(error) ? "BUSY" : found;
   if (kind === undefined && severity === undefined) return error;
   // The driver's errors hold values and addresses, so there is no cause.
-  return new DatabaseError(kind ?? "", SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
+  return new DatabaseError(kind, SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
 }
 
 module.exports = { PostgresPool };
