@@ -21,7 +21,6 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
 class PostgresPool {
-  #option;
   #pool;
   #retryMs;
 
@@ -30,17 +29,13 @@ class PostgresPool {
    * server is away.
    */
   constructor(option, pool, retryMs) {
-    this.#option = option;
     this.#pool = pool;
     this.#retryMs = retryMs;
     // A Client has these methods, too, but counts no connections.
-    if (!has(pool, "connect", "query") || pool.totalCount === undefined) throw this.#otherKind();
+    const isPool = typeof pool?.connect === "function" && pool.totalCount !== undefined;
+    if (!isPool) throw handleError(option, pool, "a Pool of the package pg");
     // Without a listener, an idle connection that breaks ends the process.
     if (pool.listenerCount?.("error") === 0) pool.on("error", ignore);
-  }
-
-  #otherKind() {
-    return handleError(this.#option, this.#pool, "a Pool of the package pg");
   }
 
   /** Resolves with the result of `work(query)`; `query(sql, values)` resolves with rows. */
@@ -54,23 +49,19 @@ class PostgresPool {
    */
   async transaction(work, isRepeatable = true) {
     let isUncertain = false;
-    const attempt = async () => {
-      let isCommitting = false;
+    const committed = async (query) => {
+      await query(BEGIN);
+      const result = await work(query);
       try {
-        return await this.#withClient(async (query) => {
-          await query(BEGIN);
-          const result = await work(query);
-          isCommitting = true;
-          await query("COMMIT");
-          return result;
-        });
+        await query("COMMIT");
+        return result;
       } catch (error) {
-        isUncertain ||= isCommitting && !isAnswer(error);
+        isUncertain ||= !isAnswer(error);
         throw isUncertain && !isRepeatable ? new DatabaseError("UNCERTAIN") : error;
       }
     };
     try {
-      return await this.#patiently(attempt);
+      return await this.read(committed);
     } catch (error) {
       throw isUncertain ? new DatabaseError("UNCERTAIN") : error;
     }
@@ -78,7 +69,6 @@ class PostgresPool {
 
   async #withClient(work) {
     const client = await this.#pool.connect();
-    if (!has(client, "query", "release")) throw this.#otherKind();
     // Without a listener, a connection that breaks between two statements ends the process.
     client.on?.("error", ignore);
     let isBroken = false;
@@ -116,7 +106,6 @@ class PostgresPool {
 }
 
 const ignore = () => {};
-const has = (value, ...methods) => methods.every((name) => typeof value?.[name] === "function");
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
 function isConflict(error) {
