@@ -97,4 +97,4 @@ function filled(parts, ...values) {
   return parts.map((part, i) => part + (values[i] ?? "")).join("");
 }
 
-module.exports = { checkedMarker, cutMarker, isChinese, keptLines, languageOf, markerLine };
+module.exports = { checkedMarker, cutMarker, filled, isChinese, keptLines, languageOf, markerLine };

@@ -2,33 +2,28 @@
 "use strict";
 
 const { show } = require("../options.js");
+/**
+ * By kind: the sentence, and patterns by which `kindBy` finds the kind of a failure:
+ * - `sqlite`: SQLite's primary result code (sqlite.org/rescode.html), its number or its name;
+ * - `postgres`: a SQLSTATE code (Postgres, appendix A) or Node's code;
+ * - `message`: the message of an error that has no code of its own.
+ */
+const KINDS = require("./database_errors.json");
 
-const SENTENCES = {
-  AUTH: "the server refused the user or the password",
-  BUSY: "others have locked it, or a query on this handle still runs; nothing of this change was stored, try again",
-  CANNOT_OPEN: "it cannot be opened; check that it exists and who may open it",
-  CLOSED: "it is closed; open it again",
-  CORRUPT: "it is damaged, or no database; restore it from a backup",
-  DISK: "its disk failed; nothing of this change was stored",
-  FOREIGN: "its tables have another shape",
-  FULL: "it is out of space; nothing of this change was stored",
-  NO_TABLE: "a table is missing",
-  PERMISSION: "the user may not do this; grant it the rights on the tables",
-  READ_ONLY: "it takes no writes; open it for writing, or connect to the primary",
-  TIMEOUT: "it took too long; nothing of this change was stored",
-  UNAVAILABLE: "the server cannot be reached; nothing of this change was stored",
-  UNCERTAIN: "the commit had no answer; whether the change was stored is not known",
-  VALUE: "it cannot hold this value; nothing of this change was stored",
-  VERSION: "its tables are of another version; update pi-strata",
-};
+/** Returns the kind whose pattern in `field` matches a text; undefined if there is none. */
+function kindBy(field, text) {
+  const matches = (kind) =>
+    KINDS[kind][field] !== undefined && new RegExp(KINDS[kind][field], "i").test(text);
+  return Object.keys(KINDS).find(matches);
+}
 
 class DatabaseError extends Error {
-  /** `kind` is a key of the sentences, or "" for an unknown failure. */
+  /** An unknown failure has no `kind`. */
   constructor(kind, detail, cause) {
-    const sentence = `the database: ${SENTENCES[kind] ?? "it failed"}`;
+    const sentence = `the database: ${KINDS[kind]?.sentence ?? "it failed"}`;
     super(detail ? `${sentence} (${detail})` : sentence, { cause });
     this.name = "DatabaseError";
-    this.code = kind === "" ? "ERR_DATABASE" : `ERR_DATABASE_${kind}`;
+    this.code = kind === undefined ? "ERR_DATABASE" : `ERR_DATABASE_${kind}`;
   }
 }
 
@@ -38,4 +33,4 @@ function handleError(option, value, allowed) {
   return Object.assign(new TypeError(message), { code: "ERR_DATABASE_HANDLE" });
 }
 
-module.exports = { DatabaseError, handleError };
+module.exports = { DatabaseError, handleError, kindBy };

@@ -3,7 +3,7 @@
 "use strict";
 
 const { attempt } = require("../helpers.js");
-const { isChinese } = require("../hook/markers.js");
+const { filled, isChinese } = require("../hook/markers.js");
 const { native } = require("../native/native.js");
 const { callsIn, clip, readCall } = require("../shapes/text.js");
 
@@ -24,11 +24,8 @@ const QUOTE_CHARS = 200;
 const EARLIER_CHARS = 2000;
 /** Start of a line that reports an error, in any case. */
 const ERROR = /^\s*(?:error|fatal|traceback|exception|panic|failed|fail:|错误|失败|异常)/i;
-/** Endings of file names in prose. Without this list `console.log` would be a file. */
-const EXTENSIONS =
-  "bat|c|cc|cfg|cjs|conf|cpp|cs|css|csv|db|doc|docx|env|gif|go|gz|h|hpp|html|ini|ipynb|java|jpg|js|json|jsonl|jsx|kt|less|" +
-  "lock|lua|md|mjs|mts|pdf|php|png|proto|ps1|py|rb|rs|scss|sh|sql|sqlite|svg|swift|tar|toml|ts|tsv|tsx|txt|vue|wasm|xls|" +
-  "xlsx|xml|yaml|yml|zip";
+/** Endings of file names in prose: without a list `console.log` would be a file. And the words of a summary in both languages. */
+const { extensions, ...WORDS } = require("./digest.json");
 /** Part of a text to search for files, UTF-16 units. The search runs on the main thread. */
 const SCANNED_UNITS = 16 * 1024;
 /**
@@ -40,36 +37,9 @@ const UNSPACED = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}]";
 const BEGIN = "(?:[a-z]|\\.{1,2}/|~/)";
 const FILE = new RegExp(
   `(?:(?<!${PATH})(?!${UNSPACED}+${BEGIN})|(?<=${UNSPACED})(?=${BEGIN}))(?:[a-z]:(?=[/\\\\]))?(?!//)` +
-    `${PATH}{1,199}?\\.(?:${EXTENSIONS})(?![\\w/\\\\~@+-]|\\.\\w)`,
+    `${PATH}{1,199}?\\.(?:${extensions.replaceAll(" ", "|")})(?![\\w/\\\\~@+-]|\\.\\w)`,
   "giu",
 );
-
-/** The words of a summary in both languages. */
-const WORDS = {
-  zh: {
-    counts: ({ all, user, assistant, tool }) =>
-      `已压缩 ${all} 条消息：用户 ${user}，助手 ${assistant}，工具 ${tool}。`,
-    titles: ["最初的用户消息", "使用的工具", "涉及的文件", "执行的命令", "未解决的错误", "先前的总结"],
-    colon: "：",
-    comma: "、",
-    about: (target) => `（${target}）`,
-  },
-  en: {
-    counts: ({ all, user, assistant, tool }) =>
-      `${all} messages compressed: ${user} from the user, ${assistant} from the assistant, ${tool} from tools.`,
-    titles: [
-      "First user messages",
-      "Tools used",
-      "Files",
-      "Commands run",
-      "Errors still open",
-      "Earlier summary",
-    ],
-    colon: ": ",
-    comma: ", ",
-    about: (target) => ` (${target})`,
-  },
-};
 
 /** Returns the note on a message that a compression replaces. */
 function noteOf(message) {
@@ -152,7 +122,9 @@ function quote(text) {
 function render(digest, language) {
   const { counts, requests, tools, files, commands, errors, earlier } = digest;
   const told = isChinese([...requests, earlier].join("")) ? "zh" : "en";
-  const { titles, colon, comma, about, ...words } = WORDS[language === "auto" ? told : language];
+  const words = WORDS[language === "auto" ? told : language];
+  const { titles, colon, comma } = words;
+  const about = (target) => target && filled(words.about, target);
   const inline = (items) => colon + items.join(comma);
   const onLines = (items) => [colon.trimEnd(), ...items].join("\n");
   const parts = [
@@ -160,11 +132,12 @@ function render(digest, language) {
     [inline, tools.map(([name, times]) => `${name} ×${times}`)],
     [inline, files],
     [onLines, commands.map((command) => `- ${command}`)],
-    [onLines, errors.map(({ tool, target, line }) => `- ${tool}${target && about(target)}${colon}${line}`)],
+    [onLines, errors.map(({ tool, target, line }) => `- ${tool}${about(target)}${colon}${line}`)],
     [inline, earlier === "" ? [] : [earlier]],
   ];
   const said = parts.map(([join, items], n) => (items.length === 0 ? "" : `\n${titles[n]}${join(items)}`));
-  return words.counts(counts) + said.join("");
+  const { all, user, assistant, tool } = counts;
+  return filled(words.counts, all, user, assistant, tool) + said.join("");
 }
 
 /** Returns the text of a summary: the summariser's words, or else the digest. */

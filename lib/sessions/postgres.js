@@ -4,7 +4,7 @@
 
 const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
-const { DatabaseError, handleError } = require("./database_errors.js");
+const { DatabaseError, handleError, kindBy } = require("./database_errors.js");
 
 /** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
 const FIRST_PAUSE_MS = 50;
@@ -17,36 +17,10 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
 
-/** Starts of SQLSTATE codes (Postgres, appendix A) and of Node's codes. The first match counts. */
-const KINDS = [
-  [/^(?:08|53300|57P|E(?:CONN|HOST|NET|PIPE|TIMEDOUT|AI_|NOTFOUND|ADDRNOTAVAIL))/, "UNAVAILABLE"],
-  [/^28/, "AUTH"],
-  [/^3[DF]000/, "CANNOT_OPEN"],
-  [/^25006/, "READ_ONLY"],
-  [/^53/, "FULL"],
-  [/^(?:57014|25P0[34])/, "TIMEOUT"],
-  [/^(?:40|55P03)/, "BUSY"],
-  [/^42501/, "PERMISSION"],
-  [/^42P01/, "NO_TABLE"],
-  [/^(?:42|23)/, "FOREIGN"],
-  [/^(?:58|XX)/, "DISK"],
-  [/^(?:22|54)/, "VALUE"],
-];
-/** Messages of the driver, which have no code. */
-const WORDS = [
-  [/after calling end on the pool/, "CLOSED"],
-  [
-    /connection (?:terminated|ended|timeout|timed out|is closed)|not queryable|invalid response|unexpected message|timeout (?:exceeded|expired)/i,
-    "UNAVAILABLE",
-  ],
-  [/read timeout/, "TIMEOUT"],
-  [/^SASL|password must be/, "AUTH"],
-];
 /** Codes whose message names tables, columns and users, never values. */
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
 class PostgresPool {
-  #option;
   #pool;
   #retryMs;
 
@@ -55,17 +29,13 @@ class PostgresPool {
    * server is away.
    */
   constructor(option, pool, retryMs) {
-    this.#option = option;
     this.#pool = pool;
     this.#retryMs = retryMs;
     // A Client has these methods, too, but counts no connections.
-    if (!has(pool, "connect", "query") || pool.totalCount === undefined) throw this.#otherKind();
+    const isPool = typeof pool?.connect === "function" && pool.totalCount !== undefined;
+    if (!isPool) throw handleError(option, pool, "a Pool of the package pg");
     // Without a listener, an idle connection that breaks ends the process.
     if (pool.listenerCount?.("error") === 0) pool.on("error", ignore);
-  }
-
-  #otherKind() {
-    return handleError(this.#option, this.#pool, "a Pool of the package pg");
   }
 
   /** Resolves with the result of `work(query)`; `query(sql, values)` resolves with rows. */
@@ -79,23 +49,19 @@ class PostgresPool {
    */
   async transaction(work, isRepeatable = true) {
     let isUncertain = false;
-    const attempt = async () => {
-      let isCommitting = false;
+    const committed = async (query) => {
+      await query(BEGIN);
+      const result = await work(query);
       try {
-        return await this.#withClient(async (query) => {
-          await query(BEGIN);
-          const result = await work(query);
-          isCommitting = true;
-          await query("COMMIT");
-          return result;
-        });
+        await query("COMMIT");
+        return result;
       } catch (error) {
-        isUncertain ||= isCommitting && !isAnswer(error);
+        isUncertain ||= !isAnswer(error);
         throw isUncertain && !isRepeatable ? new DatabaseError("UNCERTAIN") : error;
       }
     };
     try {
-      return await this.#patiently(attempt);
+      return await this.read(committed);
     } catch (error) {
       throw isUncertain ? new DatabaseError("UNCERTAIN") : error;
     }
@@ -103,7 +69,6 @@ class PostgresPool {
 
   async #withClient(work) {
     const client = await this.#pool.connect();
-    if (!has(client, "query", "release")) throw this.#otherKind();
     // Without a listener, a connection that breaks between two statements ends the process.
     client.on?.("error", ignore);
     let isBroken = false;
@@ -141,7 +106,6 @@ class PostgresPool {
 }
 
 const ignore = () => {};
-const has = (value, ...methods) => methods.every((name) => typeof value?.[name] === "function");
 const isAway = ({ code }) => code === "ERR_DATABASE_UNAVAILABLE";
 
 function isConflict(error) {
@@ -157,12 +121,11 @@ const isAnswer = (error) => typeof error?.severity === "string" && !isAway(coded
 function coded(error) {
   if (error instanceof DatabaseError) return error;
   const { code, message, severity } = error ?? {};
-  const [table, text] = typeof code === "string" ? [KINDS, code] : [WORDS, message];
-  const [, found] = table.find(([words]) => words.test(text)) ?? [];
+  const found = typeof code === "string" ? kindBy("postgres", code) : kindBy("message", message);
   const kind = isConflict(error) ? "BUSY" : found;
   if (kind === undefined && severity === undefined) return error;
   // The driver's errors hold values and addresses, so there is no cause.
-  return new DatabaseError(kind ?? "", SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
+  return new DatabaseError(kind, SAFE_MESSAGE.test(code) ? `${code}: ${message}` : code);
 }
 
 module.exports = { PostgresPool };

@@ -75,7 +75,7 @@ class RollingMemory {
     checkMessages("needsContextSummarization", messages);
     const { report, parts } = partedByReport(withQuestion(messages, pendingUserMessage));
     const counts = parts.map((part) => countTokens(part));
-    return this.#verdict(this.#measured(report, counts), pendingUserMessage);
+    return this.#verdict(counts, this.#besideOf(report, counts), pendingUserMessage);
   }
 
   getMessagesForSummarization(messages) {
@@ -107,16 +107,16 @@ class RollingMemory {
     this.#beside = 0;
   }
 
-  async beforePrompt(messages, question, signal) {
+  beforePrompt(messages, question, signal) {
     return this.#inTurn(messages, question, signal);
   }
 
-  async afterReply(messages, signal) {
+  afterReply(messages, signal) {
     return this.#inTurn(messages, undefined, signal);
   }
 
   /** An aborted call resolves at once, even while an earlier one runs. */
-  #inTurn(messages, question, signal) {
+  async #inTurn(messages, question, signal) {
     const given = Array.isArray(messages) ? messages.slice() : [];
     const controller = new AbortController();
     this.#pending.add(controller);
@@ -130,11 +130,12 @@ class RollingMemory {
       rolledOver: false,
       history: this.history,
     });
-    const removed = () => {
+    try {
+      return await Promise.race([this.#turn, stopped.then(unrolled)]);
+    } finally {
       this.#pending.delete(controller);
       signal?.removeEventListener?.("abort", stop);
-    };
-    return Promise.race([this.#turn, stopped.then(unrolled)]).finally(removed);
+    }
   }
 
   async #rollIfTime(given, question, signal) {
@@ -144,9 +145,9 @@ class RollingMemory {
       messages = this.#opened(given, question) ?? this.#sinceLast(given);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
-      const measured = this.#measured(report, counts);
-      if (!signal.aborted) this.#beside = measured.beside;
-      const isTime = this.#verdict(measured, question).needed && !signal.aborted;
+      const beside = this.#besideOf(report, counts);
+      if (!signal.aborted) this.#beside = beside;
+      const isTime = this.#verdict(counts, beside, question).needed && !signal.aborted;
       if (isTime) rolled = await this.#roll(messages, given, question, signal);
     } catch (error) {
       this.#reporter.failedAt("failed", error);
@@ -174,20 +175,29 @@ class RollingMemory {
     return isSame && !isKept ? [...made, ...given.slice(before.length)] : given;
   }
 
-  /**
-   * Returns the `tokens` of a request, its `overhead` (the part beside the messages), and what its report counts `beside` the
-   * messages, for the next conversation. `counts` are the tokens of the messages before the reported answer and from it on.
-   */
-  #measured(report, [counted, since]) {
+  /** Returns the tokens that a report counts beside the counted messages before its answer. */
+  #besideOf(report, [counted]) {
     const prompt = report && (countsOf(report)?.prompt ?? report.totalTokens);
-    const beside = report === undefined ? this.#beside : Math.max(0, prompt - counted);
-    const overhead = this.#overhead(beside);
-    return { beside, overhead, tokens: counted + since + overhead };
+    return report === undefined ? this.#beside : Math.max(0, prompt - counted);
   }
 
-  /** Returns the tokens beside the messages: the host's number or the reported one, whichever is more. */
-  #overhead(beside = this.#beside) {
-    return Math.max(this.#number("overheadTokens", amount), beside);
+  /** Decides on a list with `counts` tokens before its reported answer and from it on, and `beside` tokens beside it. */
+  #verdict([counted, since], beside, question) {
+    const { preCheckRatio, postCheckRatio } = this.#options;
+    const [phase, most] = question === undefined ? ["post", postCheckRatio] : ["pre", preCheckRatio];
+    const { window, overhead, room } = this.#sizes(beside);
+    const tokens = counted + since;
+    const ratio = (tokens + overhead) / window;
+    // No roll-over frees anything of the overhead. If that leaves too little of the share, the messages may fill the rest.
+    const isCrowded = overhead > window * most * MOST_OVERHEAD;
+    return { needed: (isCrowded ? tokens / room : ratio) > most, phase, ratio };
+  }
+
+  /** Returns the tokens of the window, of the overhead (the host's number or `beside`, whichever is more), and of the room it leaves. */
+  #sizes(beside = this.#beside) {
+    const window = this.#number("contextWindow", positive);
+    const overhead = Math.max(this.#number("overheadTokens", amount), beside);
+    return { window, overhead, room: Math.max(window * MIN_ROOM_RATIO, window - overhead) };
   }
 
   /** Returns an option's value; calls it if it is a function. */
@@ -196,28 +206,6 @@ class RollingMemory {
     const value = typeof option === "function" ? option() : option;
     if (!rule.accepts(value)) throw new TypeError(`${name}() must return ${rule.allowed}`);
     return value;
-  }
-
-  #verdict({ tokens, overhead }, pendingUserMessage) {
-    const { preCheckRatio, postCheckRatio } = this.#options;
-    const phase = pendingUserMessage === undefined ? "post" : "pre";
-    const most = phase === "pre" ? preCheckRatio : postCheckRatio;
-    const window = this.#window();
-    const ratio = tokens / window;
-    // No roll-over frees anything of the overhead. If that leaves too little of the share, the messages may fill the rest.
-    const isCrowded = overhead > window * most * MOST_OVERHEAD;
-    const filled = isCrowded ? (tokens - overhead) / this.#room(overhead) : ratio;
-    return { needed: filled > most, phase, ratio };
-  }
-
-  #window() {
-    return this.#number("contextWindow", positive);
-  }
-
-  /** Returns the tokens of the window without the overhead. */
-  #room(overhead = this.#overhead()) {
-    const window = this.#window();
-    return Math.max(window * MIN_ROOM_RATIO, window - overhead);
   }
 
   /** Returns the new conversation; undefined if there is nothing to summarise. An aborted call changes nothing. */
@@ -270,7 +258,7 @@ class RollingMemory {
     const [whole, none] = [this.#options.keepMessages, 0].map((keep) => this.#split(list, keep));
     for (const tail of [whole.tail, whole.plain]) {
       const tokens = await countTokensAsync(withQuestion([...whole.system, ...tail], question));
-      if (tokens <= this.#room() * KEPT_RATIO) return { ...whole, tail };
+      if (tokens <= this.#sizes().room * KEPT_RATIO) return { ...whole, tail };
     }
     return none;
   }
@@ -324,19 +312,20 @@ class RollingMemory {
   async #fitMemory(history, otherTokens) {
     const { overflowRatio, preCheckRatio } = this.#options;
     const summaryTokens = await countTokensAsync(memoryText(history));
-    const tokenLimit = Math.floor(this.#window() * overflowRatio);
+    const { window, overhead } = this.#sizes();
+    const tokenLimit = Math.floor(window * overflowRatio);
     const percent = Math.round(overflowRatio * 100);
     const message = `The memory of earlier conversations passes ${percent} % of the context window and is cut down. Open a clean window: a new conversation without it.`;
     const overflow = summaryTokens > tokenLimit ? { message, summaryTokens, tokenLimit } : undefined;
-    const allTokens = summaryTokens + otherTokens + this.#overhead();
-    if (overflow === undefined && allTokens <= this.#window() * preCheckRatio) return { history };
+    const allTokens = summaryTokens + otherTokens + overhead;
+    if (overflow === undefined && allTokens <= window * preCheckRatio) return { history };
     let pairs = await this.#shortForm(history);
     while (pairs.length > 1 && !(await this.#fits(pairs))) pairs = pairs.slice(1);
     return { history: pairs, overflow };
   }
 
   async #fits(pairs) {
-    return (await countTokensAsync(memoryText(pairs))) <= this.#room() * MEMORY_RATIO;
+    return (await countTokensAsync(memoryText(pairs))) <= this.#sizes().room * MEMORY_RATIO;
   }
 
   #remember(pairs) {

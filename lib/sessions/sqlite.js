@@ -3,27 +3,7 @@
 "use strict";
 
 const { attempt } = require("../helpers.js");
-const { DatabaseError, handleError } = require("./database_errors.js");
-
-/** SQLite's primary result codes (sqlite.org/rescode.html): the number in node:sqlite, the name in better-sqlite3. */
-const KINDS = [
-  [5, "BUSY", "BUSY"],
-  [6, "LOCKED", "BUSY"],
-  [8, "READONLY", "READ_ONLY"],
-  [10, "IOERR", "DISK"],
-  [11, "CORRUPT", "CORRUPT"],
-  [13, "FULL", "FULL"],
-  [14, "CANTOPEN", "CANNOT_OPEN"],
-  [19, "CONSTRAINT", "FOREIGN"],
-  [26, "NOTADB", "CORRUPT"],
-];
-/** Messages of errors without a result code of their own. */
-const WORDS = [
-  [/(?:connection|database) is not open/, "CLOSED"],
-  [/busy executing/, "BUSY"],
-  [/no such table/, "NO_TABLE"],
-  [/no such column|has no column|no column named|ON CONFLICT|is not a table|cannot modify/, "FOREIGN"],
-];
+const { DatabaseError, handleError, kindBy } = require("./database_errors.js");
 
 class SqliteHandle {
   #handle;
@@ -102,11 +82,12 @@ class SqliteHandle {
 /** Turns an error of the database into a `DatabaseError`. Returns any other error as it is. */
 function coded(error) {
   const text = String(error?.message);
-  const name = /^SQLITE_([A-Z]+)/.exec(error?.code)?.[1];
-  const [, said] = WORDS.find(([words]) => words.test(text)) ?? [];
-  if (said === undefined && name === undefined && error?.errcode === undefined) return error;
-  const known = KINDS.find(([number, word]) => word === name || number === (error.errcode & 0xff));
-  return new DatabaseError(said ?? known?.[2] ?? "", text, error);
+  const { code, errcode } = error ?? {};
+  const name = /^SQLITE_([A-Z]+)/.exec(code)?.[1];
+  // better-sqlite3 has the name of a result code, node:sqlite the number.
+  const kind = kindBy("message", text) ?? kindBy("sqlite", name ?? errcode & 0xff);
+  const isForeign = kind === undefined && name === undefined && errcode === undefined;
+  return isForeign ? error : new DatabaseError(kind, text, error);
 }
 
 module.exports = { SqliteHandle };

@@ -6,7 +6,7 @@ const { TextDecoder } = process.getBuiltinModule?.("node:util") ?? require("node
 const { attempt } = require("../helpers.js");
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");
-const { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts } = require("./ids.js");
+const { bytesOf, checked, decodeIds, decodeShort, encodeText } = require("./ids.js");
 const { ENCODINGS, checkEncoding, encodingForName, numberOf } = require("./models.js");
 
 const NONE = Object.freeze([]);
@@ -73,15 +73,9 @@ class Encoding {
 
   decode(tokens) {
     const texts = this.#foreignTexts();
-    const short = texts === null ? decodeShort(tokens, this.name) : undefined;
-    if (short !== undefined) return short;
-    const ids = checked(tokens);
-    if (texts === null) {
-      const text = decodeIds(ids, this.name);
-      keepTexts(ids, this.name);
-      return text;
-    }
-    return [...decodeAll(ids.ids.slice(0, ids.count), this.name, texts)].join("");
+    if (texts === null) return decodeShort(tokens, this.name) ?? decodeIds(checked(tokens), this.name);
+    const { ids, count } = checked(tokens);
+    return [...decodeAll(ids.slice(0, count), this.name, texts)].join("");
   }
 
   countTokens(text) {

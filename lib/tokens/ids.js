@@ -2,6 +2,7 @@
 // text.
 "use strict";
 
+const { attempt } = require("../helpers.js");
 const { native } = require("../native/native.js");
 const { show } = require("../options.js");
 const { numberOf } = require("./models.js");
@@ -10,6 +11,7 @@ const { numberOf } = require("./models.js");
 const ROOM = 1 << 16;
 /** Length up to which copying a typed array is faster than passing its buffer. */
 const SHORT = 64;
+
 /** Number of ids whose texts may be kept: the largest vocabularies fit. */
 const KEPT_TEXTS = 1 << 18;
 
@@ -81,34 +83,30 @@ const decodeIds = ({ ids, count }, encoding) => native().decode(ids, count, numb
 const texts = new Map();
 
 /**
- * Decodes a short list by the kept texts of its tokens, which is faster than a native call. Returns undefined if one is not kept or
- * is a part of a character.
+ * Decodes a short list by the kept texts of its tokens, which is faster than a native call. Returns undefined for any other list, and
+ * if a token is unknown or a part of a character.
  */
 function decodeShort(tokens, encoding) {
   if (!Array.isArray(tokens) || tokens.length > SHORT) return undefined;
+  if (!texts.has(encoding)) texts.set(encoding, new Array(KEPT_TEXTS));
   const known = texts.get(encoding);
-  if (known === undefined) return undefined;
   let text = "";
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at];
-    const part = typeof token === "number" ? known[token] : undefined;
-    if (part === undefined || part === null) return undefined;
+    const kept = typeof token === "number" ? known[token] : undefined;
+    const part = kept === undefined ? keptText(known, token, encoding) : kept;
+    if (part === null) return undefined;
     text += part;
   }
   return text;
 }
 
-/** Keeps the texts of the tokens of a short list. */
-function keepTexts({ ids, count }, encoding) {
-  if (count > SHORT) return;
-  const list = Array.from(ids.subarray(0, count));
-  if (!texts.has(encoding)) texts.set(encoding, new Array(KEPT_TEXTS));
-  const known = texts.get(encoding);
-  for (const id of list) {
-    if (id >= KEPT_TEXTS || known[id] !== undefined) continue;
-    const text = decodeIds(checked([id]), encoding);
-    known[id] = text.includes("\ufffd") ? null : text;
-  }
+/** Keeps the text of a token. Returns null for an unknown token and for a part of a character. */
+function keptText(known, token, encoding) {
+  const text = attempt(() => decodeIds(checked([token]), encoding));
+  if (text === undefined || token >= KEPT_TEXTS) return null;
+  known[token] = text.includes("\ufffd") ? null : text;
+  return known[token];
 }
 
 /** Returns the bytes of tokens. */
@@ -116,4 +114,4 @@ function bytesOf({ ids, count }, encoding) {
   return Buffer.from(native().decode(ids, count, numberOf(encoding), true), "latin1");
 }
 
-module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText, keepTexts };
+module.exports = { bytesOf, checked, decodeIds, decodeShort, encodeText };

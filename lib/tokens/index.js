@@ -1,17 +1,10 @@
 // `pi-strata/tokens`: encodings, chats, and js-tiktoken's class.
 "use strict";
 
-const { countChatTokens, encodeChat } = require("./chat.js");
-const { encodingForModel, getEncoding, getEncodingNameForModel } = require("./encoding.js");
-const { loadEncoding } = require("./load.js");
-const { Tiktoken } = require("./js-tiktoken/index.js");
-
-module.exports = {
-  Tiktoken,
-  countChatTokens,
-  encodeChat,
-  encodingForModel,
-  getEncoding,
-  getEncodingNameForModel,
-  loadEncoding,
-};
+exports.Tiktoken = require("./js-tiktoken/index.js").Tiktoken;
+exports.countChatTokens = require("./chat.js").countChatTokens;
+exports.encodeChat = require("./chat.js").encodeChat;
+exports.encodingForModel = require("./encoding.js").encodingForModel;
+exports.getEncoding = require("./encoding.js").getEncoding;
+exports.getEncodingNameForModel = require("./encoding.js").getEncodingNameForModel;
+exports.loadEncoding = require("./load.js").loadEncoding;

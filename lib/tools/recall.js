@@ -3,16 +3,14 @@
 // first.
 "use strict";
 
-const { hookOptions, recallOptions } = require("../contract.js");
+const { hookOptions } = require("../contract.js");
 const { Batch, joinedText } = require("../hook/snapshot.js");
 const { native } = require("../native/native.js");
 const { Shapes } = require("../shapes/index.js");
 const { splitsPair } = require("../shapes/text.js");
 
-const NAME = "recall";
-/** Default and largest size of a page, in UTF-16 units. */
-const PAGE_CHARS = recallOptions.recallPageChars.default;
-const MAX_PAGE_CHARS = recallOptions.recallMaxPageChars.default;
+/** What the model reads about the tool, and the default and the largest size of a page, in UTF-16 units, which it names. */
+const { tool: TOOL, pageChars: PAGE_CHARS, mostPageChars: MAX_PAGE_CHARS } = require("./recall.json");
 /** Size of the text handed to a worker at a time, in UTF-16 units. */
 const BATCH_UNITS = 1024 * 1024;
 /** Longest pattern, in UTF-16 units; the rest is ignored. */
@@ -25,34 +23,13 @@ const NAMED_HANDLES = 10;
 /** UTF-16 units. Shorter results are not summarised by default, so they are not named. */
 const MIN_NAMED_CHARS = hookOptions.minSummaryChars.default;
 
-const DESCRIPTION =
-  "Read the original of a tool result that was shortened. Shortened results hold a marker line that ends with a " +
-  "handle of eight characters. Reads a page of characters from `offset`; with `pattern` it lists the places where that " +
-  "text stands instead, each with the offset to read at.";
-const LIMIT = `Characters to read; default ${PAGE_CHARS}, at most ${MAX_PAGE_CHARS}`;
-const PATTERN = "Text to search for, word for word; * stands for anything within a line";
-
-const PARAMETERS = {
-  type: "object",
-  properties: {
-    handle: { type: "string", description: "The handle at the end of the marker line" },
-    offset: { type: "integer", minimum: 0, description: "First character to read or search; default 0" },
-    limit: { type: "integer", minimum: 1, description: LIMIT },
-    pattern: { type: "string", description: PATTERN },
-  },
-  required: ["handle"],
-};
-
 function createRecallTool(messages) {
   if (typeof messages !== "function") {
     throw new TypeError("createRecallTool: messages must be a function that returns the agent's messages");
   }
   const shapes = new Shapes();
   return {
-    name: NAME,
-    label: "Recall",
-    description: DESCRIPTION,
-    parameters: PARAMETERS,
+    ...TOOL,
     async execute(_toolCallId, params, signal) {
       const query = queryOf(params);
       const held = messages();
@@ -165,7 +142,7 @@ const betweenPairs = (text, at) => (splitsPair(text, at) ? at - 1 : at);
 function notFound(handle, results, handles) {
   const named = results.flatMap(({ toolName, content }, i) => {
     const chars = joinedText(content).length;
-    const isNamed = chars > MIN_NAMED_CHARS && toolName !== NAME;
+    const isNamed = chars > MIN_NAMED_CHARS && toolName !== TOOL.name;
     return isNamed ? [`${handles[i]} (${toolName}, ${chars} characters)`] : [];
   });
   const none = "No result here is long enough to have been shortened.";

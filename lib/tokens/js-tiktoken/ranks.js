@@ -6,6 +6,7 @@ const { createHash } = process.getBuiltinModule?.("node:crypto") ?? require("nod
 const { bytesOf, checked } = require("../ids.js");
 const { TABLE, numberOf } = require("../models.js");
 const { native } = require("../../native/native.js");
+const patterns = require("../patterns.json");
 
 const objects = new Map();
 const encodings = new WeakMap();
@@ -14,7 +15,7 @@ const encodings = new WeakMap();
 function ranksOf(encoding) {
   if (!objects.has(encoding)) {
     const ranks = {
-      pat_str: TABLE[encoding].pattern,
+      pat_str: patternOf(encoding),
       get special_tokens() {
         return JSON.parse(native().specialTokens(numberOf(encoding)));
       },
@@ -28,6 +29,9 @@ function ranksOf(encoding) {
   return objects.get(encoding);
 }
 
+/** Returns the regular expression of an encoding, in JavaScript's form. */
+const patternOf = (encoding) => patterns[TABLE[encoding].pattern];
+
 const isOurs = (ranks) => encodings.has(ranks);
 
 /** Returns the encoding of a ranks object, ours or js-tiktoken's. */
@@ -36,7 +40,7 @@ function encodingOfRanks(ranks) {
   if (ours !== undefined) return ours;
   const hash = hashOf(String(ranks.bpe_ranks));
   const encoding = Object.keys(TABLE).find((name) => TABLE[name].jsTiktoken === hash);
-  if (encoding === undefined || ranks.pat_str !== TABLE[encoding].pattern) {
+  if (encoding === undefined || ranks.pat_str !== patternOf(encoding)) {
     throw new RangeError(
       `Tiktoken: these ranks or their pat_str are not OpenAI's; only ${Object.keys(TABLE).join(", ")} are compiled in. ` +
         "Use js-tiktoken itself for ranks of your own",
