@@ -14,6 +14,7 @@ import {
 } from "pi-strata/guard";
 import strata from "../index.js";
 import { answer, custom, result } from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 
 const { countTokens } = strata;
 const LONG = "a line of a log\n".repeat(4_000);
@@ -31,64 +32,8 @@ const seedRound = (n, data = WORDS) => [
 ];
 
 /** The same round in the shapes of other stacks. */
-const ROUNDS = {
-  seed: seedRound,
-  pi: (n, text = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: [{ type: "toolCall", id: `c${n}`, name: "read", arguments: { n } }] },
-    { role: "toolResult", toolCallId: `c${n}`, toolName: "read", content: [{ type: "text", text }] },
-    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
-  ],
-  neutral: (n, content = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: "", toolCalls: [{ id: `c${n}`, name: "read", arguments: { n } }] },
-    { role: "tool", toolCallId: `c${n}`, content, kept: n },
-    { role: "assistant", content: `answer ${n}` },
-  ],
-  openai: (n, text = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: `{"n":${n}}` } }],
-    },
-    { role: "tool", tool_call_id: `c${n}`, content: text },
-    { role: "assistant", content: `answer ${n}` },
-  ],
-  ollama: (n, content = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: "", tool_calls: [{ function: { name: "read", arguments: { n } } }] },
-    { role: "tool", tool_name: "read", content },
-    { role: "assistant", content: `answer ${n}` },
-  ],
-  anthropic: (n, text = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: [{ type: "tool_use", id: `c${n}`, name: "read", input: { n } }] },
-    { role: "user", content: [{ type: "tool_result", tool_use_id: `c${n}`, content: text }] },
-    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
-  ],
-  responses: (n, output = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { type: "reasoning", id: `rs${n}`, summary: [{ type: "summary_text", text: "Look." }] },
-    { type: "function_call", call_id: `c${n}`, name: "read", arguments: `{"n":${n}}` },
-    { type: "function_call_output", call_id: `c${n}`, output },
-    { type: "message", role: "assistant", content: [{ type: "output_text", text: `answer ${n}` }] },
-  ],
-  aiSdk: (n, value = WORDS) => [
-    { role: "user", content: [{ type: "text", text: `question ${n}` }] },
-    {
-      role: "assistant",
-      content: [{ type: "tool-call", toolCallId: `c${n}`, toolName: "read", input: { n } }],
-    },
-    {
-      role: "tool",
-      content: [
-        { type: "tool-result", toolCallId: `c${n}`, toolName: "read", output: { type: "text", value } },
-      ],
-    },
-    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
-  ],
-};
+const inShape = (shape) => [shape, (n, text = WORDS) => table("rounds.json", { n, text })[shape]];
+const ROUNDS = { seed: seedRound, ...Object.fromEntries(Object.keys(table("rounds.json")).map(inShape)) };
 
 test("a text over 50 000 characters keeps 2 000 at its head and 2 000 at its tail", () => {
   assert.equal(truncateToolResult(LONG.slice(0, 50_000)).length, 50_000);
