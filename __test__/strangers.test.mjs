@@ -20,27 +20,14 @@ import {
   thinking,
   user,
 } from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 import { judge } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
 
 const [claude] = authors;
 
 /** Name, list, and the positions in the order of the request. */
-const STRANGERS = [
-  ["a custom message", "u :a x =a", [0, 1, 3, 2]],
-  ["a shell command", "u :a b =a", [0, 1, 3, 2]],
-  ["a summary", "u :a s =a", [0, 1, 3, 2]],
-  ["a compaction's summary", "u :a k =a", [0, 1, 3, 2]],
-  ["a user message", "u :a u =a", [0, 1, 3, 2]],
-  ["an answer", "u :a a =a", [0, 1, 3, 2]],
-  ["a failed answer", "u :a f =a", [0, 1, 3, 2]],
-  ["one between parallel results, one behind them", "u :ab =a x =b b", [0, 1, 2, 4, 3, 5]],
-  ["several, in their order", "u :ab x =a b =b a", [0, 1, 3, 5, 2, 4, 6]],
-  ["another call with its result", "u :a :b =a =b", [0, 1, 3, 2, 4]],
-  ["in each of two groups", "u :a x =a :b b =b", [0, 1, 3, 2, 4, 6, 5]],
-  ["in groups within each other", "u :a :b x =b =a", [0, 1, 5, 2, 4, 3]],
-  ["in groups within each other, and behind", "u :a x :b =a x =b", [0, 1, 4, 2, 3, 6, 5]],
-].map(([name, words, order]) => [name, spelled(words), order]);
+const STRANGERS = table("strangers.json").map(([name, words, order]) => [name, spelled(words), order]);
 
 /** Messages that pi does not send, or sends at no place of their own. */
 const UNSENT = [
