@@ -7,19 +7,18 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
 import { pathProtection } from "../pi-extension/paths.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
 import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
+import { ROOT } from "./support/root.mjs";
 import { table } from "./support/tables.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const folder = temporaryFolder("extension");
 mkdirSync(join(folder, ".pi"));
 
-const installed = { additionalExtensionPaths: [PACKAGE] };
+const installed = { additionalExtensionPaths: [ROOT] };
 const everyCall = { schedule: "everyCall" };
 const SETTINGS = table("extension.json");
 
@@ -272,7 +271,7 @@ test("in print mode a native file that is missing is told on standard error, onc
     const { sent, errors } = await runSession(process.env.PI_CODING_AGENT_DIR, extensions, { hasUI: false });
     console.log(JSON.stringify({ calls: sent.length, errors }));`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
-    cwd: PACKAGE,
+    cwd: ROOT,
     encoding: "utf8",
     env: {
       ...process.env,

@@ -2,9 +2,8 @@
 // contents is tested in src/node/content_cache.rs.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { printedBy } from "./support/root.mjs";
 
 /** What the scripts measure with. */
 const IMPORTS = `
@@ -12,13 +11,7 @@ const IMPORTS = `
   import { createTransformContext } from "./index.js";
   import { collect, residentGrowth, watchForks } from "./__test__/support/memory.mjs";
   import { conversation } from "./__test__/support/transcripts.mjs";`;
-const run = (script) =>
-  JSON.parse(
-    execFileSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", IMPORTS + script], {
-      cwd: fileURLToPath(new URL("..", import.meta.url)),
-      encoding: "utf8",
-    }),
-  );
+const run = (script) => JSON.parse(printedBy(IMPORTS + script, "--expose-gc", "--input-type=module"));
 
 /** Calls of the first test; `PI_STRATA_MEMORY_CALLS=1000000` makes a million. */
 const CALLS = Number(process.env.PI_STRATA_MEMORY_CALLS ?? 10_000);

@@ -15,11 +15,11 @@ import contract from "../lib/contract.js";
 import { freePort } from "./support/free-port.mjs";
 import { answer, result } from "./support/messages.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
+import { ROOT } from "./support/root.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 import { table } from "./support/tables.mjs";
 
 const { countTokens, validate } = strata;
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WINDOW = 40_000;
 /** Tokens that OpenClaw keeps free. */
 const RESERVE = 4_096;

@@ -6,12 +6,11 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { nodeBinary } from "./support/nodes.mjs";
+import { ROOT } from "./support/root.mjs";
 import { sectionsOf } from "./support/tables.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const path = (name) => join(ROOT, "__test__", name);
 const base = temporaryFolder("snippets");
 
