@@ -220,18 +220,8 @@ test("messages of the first host, of sessions, pi, OpenAI's two APIs, Anthropic 
 
 test("a file counts without its bytes, whatever its field is called", () => {
   const bytes = "QUJD".repeat(50_000);
-  const files = [
-    { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: bytes } }] },
-    { role: "user", content: [{ type: "blob", name: "a.bin", data: bytes }] },
-    { role: "user", content: [{ type: "input_audio", input_audio: { data: bytes, format: "wav" } }] },
-    { type: "image_generation_call", id: "1", status: "completed", result: bytes },
-    {
-      type: "code_interpreter_call",
-      id: "1",
-      outputs: [{ type: "image", url: `data:image/png;base64,${bytes}` }],
-    },
-  ];
-  for (const message of files) assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
+  for (const message of table("message-files.json", { bytes }))
+    assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
   for (const head of ["", "a".repeat(2_000)]) {
     const text = { type: "text", media_type: "text/plain", data: `${head}${WORDS}` };
     const document = { role: "user", content: [{ type: "document", source: text }] };
@@ -256,18 +246,10 @@ test("results of parallel calls, and what stands between a call and its result, 
 test("a shape that the guard does not know is a TypeError", () => {
   const options = { contextWindow: 8_000 };
   const foreign = [
-    ["UIMessage", { id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
-    ["UIMessage", { role: "assistant", content: "", toolInvocations: [{ toolName: "f", result: "hi" }] }],
-    ["UIMessage", { role: "user", parts: [{ type: "text", text: "hi" }], toolInvocations: null }],
-    ["Gemini", { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
-    ["Gemini", { role: "user", parts: [{ text: "hi" }] }],
-    ["Bedrock", { role: "user", content: [{ toolResult: { toolUseId: "1", content: [{ text: "hi" }] } }] }],
+    ...table("foreign-messages.json"),
     ["LangChain", { content: "hi", _getType: () => "human" }],
     ["LangChain", { content: "hi", getType: () => "human" }],
     ["LangChain", { content: "hi", _getType: () => "human", getType: null }],
-    ...["human", "ai", "system", "tool"].map((type) => ["LangChain", { type, data: { content: "hi" } }]),
-    ["LangChain", { lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: "hi" } }],
-    ["session", { type: "message", message: { role: "user", content: "hi" } }],
   ];
   for (const [name, message] of foreign) {
     const refused = { name: "TypeError", message: new RegExp(name) };

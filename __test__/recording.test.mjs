@@ -8,7 +8,7 @@ import { readLines } from "../lib/cli/recording/lines.mjs";
 import { sessionManager } from "./coding-agent/pi.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
-import { sectionsOf } from "./support/tables.mjs";
+import { sectionsOf, table } from "./support/tables.mjs";
 
 const TIME = "2026-01-01T00:00:01.000Z";
 
@@ -45,18 +45,7 @@ const claude = (type, uuid, parentUuid, message, more) => ({
   ...more,
 });
 const asks = (uuid, parent, content, more) => claude("user", uuid, parent, { role: "user", content }, more);
-const replies = (uuid, parent, id, block, output = 1) =>
-  claude("assistant", uuid, parent, {
-    ...{ id, role: "assistant", model: "claude-x", content: [block], stop_reason: null },
-    usage: {
-      input_tokens: 3,
-      output_tokens: output,
-      cache_read_input_tokens: 100,
-      cache_creation_input_tokens: 20,
-    },
-  });
 const text = (value) => ({ type: "text", text: value });
-const call = (id) => ({ type: "tool_use", id, name: "Read", input: { file_path: id } });
 
 /** What a recording comes to, in the words of expected/recordings.txt. */
 function factsOf(recording) {
@@ -155,42 +144,9 @@ test("times at which the cache was kept warm, and at which our extension cut, ar
 });
 
 test("lines of one response are one message in pi's shape", async () => {
-  const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AA" } };
-  const answer = [{ type: "tool_result", tool_use_id: "t1", is_error: true, content: [text("no"), image] }];
-  const session = await read(
-    { type: "summary", summary: "A title", leafUuid: "z" },
-    { type: "file-history-snapshot", messageId: "m", snapshot: {} },
-    asks("u1", null, "hello"),
-    replies("a1", "u1", "msg_1", { type: "thinking", thinking: "hm", signature: "sig" }),
-    replies("a2", "a1", "msg_1", { type: "redacted_thinking", data: "xx" }),
-    replies("a3", "a2", "msg_1", call("t1"), 40),
-    asks("r1", "a3", answer),
-    claude("assistant", "a4", "r1", { content: [text("529")] }, { isApiErrorMessage: true }),
-  );
-  const timestamp = Date.parse(TIME);
-  const origin = { api: "anthropic-messages", provider: "anthropic", timestamp };
-  assert.deepEqual(session.problems, []);
-  assert.deepEqual(contextOf(session), [
-    { role: "user", content: "hello", timestamp },
-    {
-      role: "assistant",
-      content: [
-        { type: "thinking", thinking: "hm", thinkingSignature: "sig" },
-        { type: "thinking", thinking: "[Reasoning redacted]", thinkingSignature: "xx" },
-        { type: "toolCall", id: "t1", name: "Read", arguments: { file_path: "t1" } },
-      ],
-      ...{ ...origin, model: "claude-x", stopReason: "toolUse" },
-      usage: { input: 3, output: 40, cacheRead: 100, cacheWrite: 20, totalTokens: 163 },
-    },
-    {
-      ...{ role: "toolResult", toolCallId: "t1", toolName: "Read", isError: true, timestamp },
-      content: [text("no"), { type: "image", data: "AA", mimeType: "image/png" }],
-    },
-    {
-      ...{ role: "assistant", content: [text("529")], ...origin, model: "unknown" },
-      ...{ stopReason: "error", errorMessage: "529" },
-    },
-  ]);
+  const { lines, messages } = table("claude-code-response.json");
+  const session = await read(...lines);
+  assert.deepEqual([session.problems, contextOf(session)], [[], messages]);
 });
 
 test("tokens that Claude Code has written for an hour are told", async () => {

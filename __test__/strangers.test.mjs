@@ -2,7 +2,6 @@
 // not pi's comes back as it came: through the hook under both schedules, through repair, and on the wire of real pi.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { createTransformContext, explain, repair, validate } from "../index.js";
 import { authors } from "./support/authors.mjs";
@@ -20,6 +19,7 @@ import {
   thinking,
   user,
 } from "./support/messages.mjs";
+import { printedBy } from "./support/root.mjs";
 import { table } from "./support/tables.mjs";
 import { judge } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
@@ -205,20 +205,9 @@ const unreadable = {
 
 /** A list of each other shape, by the mark that shows it. */
 const FOREIGN = {
-  'role "tool"': [user(), answer([]), { role: "tool", content: "x" }],
-  'role "function"': [user(), { role: "function", name: "f", content: "x" }],
-  'role "developer"': [{ role: "developer", content: "x" }, user()],
-  'role "model"': [{ role: "model", content: "x" }],
-  'field "tool_calls"': [user(), { role: "assistant", content: null, tool_calls: [] }],
-  'field "tool_call_id"': [{ type: "tool", content: "x", tool_call_id: "a" }],
-  'field "toolResults"': [user(), { role: "assistant", content: "x", toolResults: [] }],
-  'field "parts"': [{ role: "user", parts: [{ text: "q" }] }],
+  ...table("foreign-shapes.json"),
   'field "_getType"': [{ content: "q", _getType: () => "human" }],
-  'block "tool-call"': [user(), { role: "assistant", content: [{ type: "tool-call", toolCallId: "a" }] }],
-  'block "tool-result"': [user(), { role: "user", content: [{ type: "tool-result", toolCallId: "a" }] }],
   'block "tool_use"': [user(), { role: "assistant", content: [{ type: "tool_use", id: "a" }, unreadable] }],
-  'block "tool_result"': [user(), { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }],
-  'block "functionCall"': [user(), { role: "assistant", content: [{ functionCall: { name: "f" } }] }],
 };
 
 describe("a list of another shape", () => {
@@ -265,11 +254,7 @@ describe("a list of another shape", () => {
       const list = [{ role: "tool", content: "x" }];
       const hook = createTransformContext();
       hook(list).then(() => hook(list)).then(() => createTransformContext()(list)).then(() => repair(repair(list)));`;
-    const root = new URL("..", import.meta.url);
-    const said = execFileSync(process.execPath, ["--no-warnings", "-e", script], {
-      cwd: root,
-      encoding: "utf8",
-    });
+    const said = printedBy(script, "--no-warnings");
     assert.equal(said, "PiStrataWarning unknownShape\nPiStrataWarning unknownShape\n");
   });
 });
