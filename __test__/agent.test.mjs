@@ -1,7 +1,6 @@
 // What the hook must do in a real Agent of every pi: 40 tool calls from one user message, over this repository's own files.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
@@ -9,9 +8,9 @@ import { piVersions } from "./pi/versions.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
 import { layers, MARKER } from "./support/oracle.mjs";
 import { pairs } from "./support/request-rules.mjs";
+import { ROOT } from "./support/root.mjs";
 
 const { countTokens, createTransformContext } = strata;
-const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const SYSTEM_PROMPT = "You are a careful engineer. Answer from the files you have read.";
 const PROMPT = "Read the core and tell me how a transcript becomes a plan of edits.";
 

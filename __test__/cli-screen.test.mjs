@@ -78,15 +78,13 @@ test("a replay says first which prices and which cache it goes by", () => {
 });
 
 test("each call is priced as its own model was billed, and reads the cache of that model", () => {
-  let [count, sum] = [0, 0];
-  const messages = billed(40).map((message) => {
-    if (!message.usage) return message;
+  let sum = 0;
+  const messages = billed(40, (message, count) => {
     const [model, price] = count < 22 ? ["claude-haiku-4-5", 1e-6] : ["claude-opus-4-5", 5e-6];
     const { cacheRead, cacheWrite } = message.usage;
     const read = count === 22 ? 0 : cacheRead;
     const usage = { input: 0, output: 0, cacheRead: read, cacheWrite: cacheWrite + cacheRead - read };
     const cost = { cacheRead: read * price * 0.1, cacheWrite: usage.cacheWrite * price * 1.25 };
-    count += 1;
     sum += cost.cacheRead + cost.cacheWrite;
     return { ...message, model, usage: { ...usage, cost } };
   });
@@ -104,11 +102,9 @@ test("each call is priced as its own model was billed, and reads the cache of th
 });
 
 test("calls that were billed at nothing stay free beside paid ones", () => {
-  let [count, sum] = [0, 0];
-  const messages = billed(40).map((message) => {
-    if (!message.usage) return message;
-    count += 1;
-    if (count % 8 > 0) return { ...message, model: "qwen3", usage: { ...message.usage, cost: { total: 0 } } };
+  let sum = 0;
+  const messages = billed(40, (message, count) => {
+    if (count % 8 < 7) return { ...message, model: "qwen3", usage: { ...message.usage, cost: { total: 0 } } };
     const { cacheRead, cacheWrite } = message.usage;
     const cost = { input: (cacheRead + cacheWrite) * 1e-6 };
     sum += cost.input;
@@ -176,8 +172,8 @@ test("without a file the newest session is taken, of a folder the newest in it",
   assert.match(none.stderr, /^There is no session \(\*\.jsonl\) in .+; name a file\.\n$/);
 });
 
-/** A session of `claude` calls, each a minute after the other, that read what the one before wrote. */
-function billed(calls) {
+/** A session of `claude` calls, each a minute after the other, that read what the one before wrote; `change` edits each answer. */
+function billed(calls, change = (answer) => answer) {
   const messages = [{ role: "user", content: "go on", timestamp: 1e12 }];
   let prompt = 8000;
   for (let call = 0; call < calls; call += 1) {
@@ -187,7 +183,7 @@ function billed(calls) {
     const block = made.call(`c${call}`, { arguments: { path: `f${call}` } });
     const text = `line of file ${call}\n`.repeat(800);
     messages.push(
-      made.answer([block], { model: "claude-x", usage, stopReason: "toolUse", timestamp }),
+      change(made.answer([block], { model: "claude-x", usage, stopReason: "toolUse", timestamp }), call),
       made.result(`c${call}`, text, { timestamp: timestamp + 1000 }),
     );
     prompt += 4000;
@@ -197,11 +193,8 @@ function billed(calls) {
 
 test("a session that was sent without some of its messages is taken with them, and that is said", () => {
   const whole = billed(30);
-  const messages = whole.map((message, at) =>
-    message.usage && at > 30
-      ? { ...message, usage: { input: 0, output: 9, cacheRead: 20_000, cacheWrite: 4_000 } }
-      : message,
-  );
+  const usage = { input: 0, output: 9, cacheRead: 20_000, cacheWrite: 4_000 };
+  const messages = billed(30, (message, count) => (count < 15 ? message : { ...message, usage }));
   const file = fileOf("pruned.jsonl", asPiFile(messages));
   const html = join(folder, "pruned.html");
   const { summary, oddCalls } = documentOf(["replay", "--html", html, file]);
@@ -217,10 +210,8 @@ test("a session that was sent without some of its messages is taken with them, a
 });
 
 test("a call of a model that counts fewer tokens, or of one request that was larger, changes no other call", () => {
-  let count = 0;
-  const messages = billed(60).map((message) => {
-    if (!message.usage) return message;
-    count += 1;
+  const messages = billed(60, (message, before) => {
+    const count = before + 1;
     const scale = count % 10 === 0 ? 1 : 1.36;
     const prompt = message.usage.cacheRead + message.usage.cacheWrite;
     // One call left most messages out, and one had other content as well.
@@ -237,8 +228,7 @@ test("a call of a model that counts fewer tokens, or of one request that was lar
 
 test("explain goes by --price as the replay does", () => {
   const perToken = 5e-6;
-  const messages = billed(30).map((message) => {
-    if (!message.usage) return message;
+  const messages = billed(30, (message) => {
     const usage = { ...message.usage, input: 100 };
     // As dear as fresh input, so that batches come early.
     const costs = Object.entries(usage).map(([name, tokens]) => [name, tokens * perToken]);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { constants } from "node:buffer";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import fs, { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from "node:fs";
+import fs, { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -15,6 +15,7 @@ import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
 import { EXAMPLE, RECORDING } from "./support/recording.mjs";
 import { asPiFile, sessionWithTools } from "./support/session.mjs";
+import { table } from "./support/tables.mjs";
 import { VOCABULARIES } from "./support/vocabularies/index.mjs";
 
 /** The text of a pi file of so many calls, with a compaction in the line `at` that kept what stands from line `kept` on. */
@@ -322,88 +323,20 @@ test("colours only where they are wanted", () => {
   assert.ok(!count({ ...env, FORCE_COLOR: undefined, NO_COLOR: "1" }).includes("\u001b["));
 });
 
-/** Mistakes that the user can fix: the arguments, what is told, and the input. */
-const MISTAKES = {
-  "an empty file": [["replay", "-"], /^standard input is empty: .+\.\n$/],
-  "a file without messages": [["replay", "-"], /holds no messages: .+\.\n$/, '{"type":"session"}\n'],
-  "an array that breaks off": [
-    ["explain", "-"],
-    /holds no messages: .+ Its first problem, in line 2: The array is not valid JSON\.\n$/,
-    '\n[{"role":"user"},\n{"role":"us',
-  ],
-  "a report in place of a folder": [
-    ["replay", "--html", folder, "-"],
-    /^Cannot write .+: that is a folder; name a file in it\.\n$/,
-    asPiFile(piSession(1)),
-  ],
-  "a report in place of a session": [
-    ["replay", "--html", fileOf("mine.jsonl", asPiFile(piSession(1))), "-"],
-    /^Cannot write .+: that file is no HTML page; name another one\.\n$/,
-    asPiFile(piSession(1)),
-  ],
-  "a report without a name": [["replay", "--html", "", EXAMPLE], /^Cannot write "": there is no such file/],
-  "a report in a folder that is not there": [
-    ["replay", "--html", join(folder, "missing", "report.html"), "-"],
-    /^Cannot write .+: there is no such file or folder; check the path\.\n$/,
-    asPiFile(piSession(1)),
-  ],
-  "a window that is no number": [
-    ["replay", "--context-window", "abc", "-"],
-    /^option contextWindow is "abc"; it must be a finite number above 0\n$/,
-  ],
-  "a session without a call": [
-    ["explain", "-"],
-    /^The session has no model call; there is nothing to explain\.\n$/,
-    '{"role":"user","content":"a"}',
-  ],
-  "a call that is not there": [
-    ["explain", "--call", "9", "-"],
-    /session has 2; name/,
-    asPiFile(piSession(1)),
-  ],
-  "a model nobody knows": [
-    ["count", "--model", "nobody-knows", "-"],
-    /^Unknown model "nobody-knows": .* --encoding names it itself: o200k_base, /,
-  ],
-  "a pattern without its file": [
-    ["count", "--pattern", "x", "-"],
-    /^--pattern needs --tokenizer, which names the tiktoken file to split by it\.\n$/,
-  ],
-  "a pattern that no file matches": [["count", "/no/such/*"], /^No file matches |patterns need Node 22/],
-  "two sessions": [["replay", "a", "b"], /'replay' takes at most 1 argument; there are 2/],
-  "a wrong price": [["replay", "--price=-1", "-"], /^--price is "-1"; it must be INPUT or INPUT,OUTPUT/],
-  "options that are not there": [
-    ["replay", "--options", "/no/such.json", "-"],
-    /^Cannot read \/no\/such\.json: /,
-  ],
-  "options in a file without a name": [["replay", "--options", "", "-"], /^Cannot read "": there is no such/],
-  ...Object.fromEntries(
-    ["null", "5", "true", "[1]", '"abc"'].map((text, i) => [
-      `options that are ${text}`,
-      [
-        ["replay", "--options", fileOf(`options-${i}.json`, text), "-"],
-        /^Cannot read .+: an object of the hook's options was expected\.\n$/,
-      ],
-    ]),
-  ),
-  "a wrong number": [["replay", "--every", "0", "-"], /must be a whole number above 0/],
-  "an option without its value": [["replay", "--every"], /argument missing \(--help shows more\)\n$/],
-  "an unknown option": [
-    ["replay", "--econmy", "-"],
-    /^unknown option '--econmy'; did you mean --economy\? \(--help shows more\)\n$/,
-  ],
-  "a misspelt command": [
-    ["relay", "-"],
-    /^unknown command 'relay'; there are replay, explain, count \(--help/,
-  ],
-};
+/** What the texts of expected/cli-mistakes.json name. */
+const options = join(folder, "wrong-options.json");
+const oneCall = asPiFile(piSession(1));
+const named = { folder, example: EXAMPLE, oneCall, session: fileOf("mine.jsonl", oneCall), options };
 
-for (const [what, [args, message, input]] of Object.entries(MISTAKES)) {
+for (const [what, { args, says, input, options: text }] of Object.entries(
+  table("cli-mistakes.json", named),
+)) {
   test(`${what} is one clear sentence and exit code 2`, () => {
+    if (text !== undefined) writeFileSync(options, text);
     const { status, stdout, stderr } = run(args, input);
     assert.equal(status, 2);
     assert.equal(stdout, "");
-    assert.match(stderr, message);
+    assert.match(stderr, new RegExp(says));
     assert.equal(stderr.trimEnd().split("\n").length, 1);
   });
 }

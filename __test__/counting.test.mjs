@@ -12,6 +12,7 @@ import {
 } from "../index.js";
 
 import { answer, call, image, text, thinking, user } from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 
 const TEXT = "An o200k text: 日本語 größer, don't.";
 
@@ -101,18 +102,7 @@ test("isWithinTokenLimit returns the count up to the limit, and false above it",
 
 /** The example of OpenAI's cookbook, and what the API reported for it. */
 test("chats count as OpenAI's cookbook reports", () => {
-  const chat = [
-    ["You are a helpful, pattern-following assistant that translates corporate jargon into plain English."],
-    ["New synergies will help drive top-line growth.", "example_user"],
-    ["Things working well together will increase revenue.", "example_assistant"],
-    [
-      "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
-      "example_user",
-    ],
-    ["Let's talk later when we're less busy about how to do better.", "example_assistant"],
-  ].map(([content, name]) => ({ role: "system", content, ...(name && { name }) }));
-  const last = "This late pivot means we don't have time to boil the ocean for the client deliverable.";
-  chat.push({ role: "user", content: last });
+  const chat = table("cookbook-chat.json");
   assert.equal(countChatTokens(chat, { model: "gpt-3.5-turbo" }), 129);
   assert.equal(countChatTokens(chat, { model: "gpt-4-0613" }), 129);
   assert.equal(countChatTokens(chat, { model: "gpt-4o" }), 124);

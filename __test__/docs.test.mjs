@@ -5,15 +5,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import contract from "../lib/contract.js";
 import options from "../lib/hook/options.js";
 import { PAGES, withFigures } from "../release/pages.mjs";
+import { ROOT } from "./support/root.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const pages = [
-  ...readdirSync(root).filter((name) => name.endsWith(".md")),
-  ...readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+  ...readdirSync(ROOT).filter((name) => name.endsWith(".md")),
+  ...readdirSync(join(ROOT, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
 ];
 
 const { checkHookOptions } = options;
@@ -21,7 +20,7 @@ const { checkHookOptions } = options;
 const READMES = ["README.md", "README.zh-CN.md"];
 const ECONOMICS = "docs/how-it-works.md";
 
-const read = (name) => readFileSync(join(root, name), "utf8");
+const read = (name) => readFileSync(join(ROOT, name), "utf8");
 
 /** Code blocks without their comments: those are in the reader's language. */
 function codeOf(text) {
@@ -62,7 +61,7 @@ test("a README is read in a minute, and what it links to is on the web or in the
 test("what the pages link to is there", () => {
   for (const page of pages) {
     for (const target of linksOf(page))
-      assert.ok(existsSync(join(root, target)), `${page} links to ${target}`);
+      assert.ok(existsSync(join(ROOT, target)), `${page} links to ${target}`);
   }
 });
 
@@ -88,7 +87,7 @@ test("what the pages run is there", () => {
     for (const [, script] of text.matchAll(/npm run ([\w:-]+)/g))
       assert.ok(script in scripts, `${page} runs ${script}`);
     for (const [, file] of text.matchAll(/node (?:--\S+ )*((?:examples|bench|__test__)\/[\w/.-]+)/g))
-      assert.ok(existsSync(join(root, file)), `${page} runs ${file}`);
+      assert.ok(existsSync(join(ROOT, file)), `${page} runs ${file}`);
   }
 });
 
@@ -102,7 +101,7 @@ test("what CONTRIBUTING.md names is there", () => {
   assert.ok(named.length > 40);
   for (const name of named) {
     const [there] = name.split("*");
-    assert.ok(existsSync(join(root, there)) || `./${name.split("/").slice(1).join("/")}` in exports, name);
+    assert.ok(existsSync(join(ROOT, there)) || `./${name.split("/").slice(1).join("/")}` in exports, name);
   }
   for (const [, name, file] of text.matchAll(/`(\w+)` (?:in |of |\()`([\w./]+\.\w+)`/g))
     assert.match(read(file), new RegExp(`\\b${name}\\b`), `${name} in ${file}`);
@@ -124,7 +123,7 @@ test("the pages show the figures of the last runs: `npm run bench:readme` puts t
 test("the explanation that the pages show is what the command prints", () => {
   const command = /`pi-strata (explain \S+ --call \d+)`/.exec(read(ECONOMICS))[1].replace(" ", " examples/");
   const { stdout } = spawnSync(process.execPath, ["bin/pi-strata.js", ...command.split(" ")], {
-    cwd: root,
+    cwd: ROOT,
     encoding: "utf8",
   });
   const shown = /^```\n(schedule .*?)^```$/ms.exec(read(ECONOMICS))[1];

@@ -5,22 +5,22 @@ import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { fieldsOf } from "./support/fields.mjs";
+import { ROOT } from "./support/root.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = temporaryFolder("chat");
 
 // The example in a folder of its own, with this package and pi where an install would put them.
 const modules = join(folder, "node_modules");
-cpSync(join(root, "examples/electron"), folder, {
+cpSync(join(ROOT, "examples/electron"), folder, {
   recursive: true,
   filter: (path) => !path.includes("node_modules"),
 });
 mkdirSync(modules);
-symlinkSync(root, join(modules, "pi-strata"), "junction");
-symlinkSync(join(root, "node_modules/@earendil-works"), join(modules, "@earendil-works"), "junction");
+symlinkSync(ROOT, join(modules, "pi-strata"), "junction");
+symlinkSync(join(ROOT, "node_modules/@earendil-works"), join(modules, "@earendil-works"), "junction");
 const load = (name) => import(pathToFileURL(join(folder, name)).href);
 const { createChat } = await load("chat.mjs");
 const { answers, model } = await load("model.mjs");

@@ -5,19 +5,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import ts from "typescript";
 import { pathProtection } from "../pi-extension/paths.mjs";
 import { recordOf } from "../pi-extension/record.mjs";
 import { answer } from "./support/messages.mjs";
+import { ROOT } from "./support/root.mjs";
 
 const require = createRequire(import.meta.url);
 const contract = require("../contract.json");
 const { readRefusal } = require("../lib/hook/refusals.js");
 const { readPairs } = require("../lib/sessions/pairs.js");
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TEXT_UNITS = 100_000;
 /** Most processor time, ms: eight times that of the slowest linear expression. Most quadratic ones take seconds. */
 const MAX_MS = 200;

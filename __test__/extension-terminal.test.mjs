@@ -12,10 +12,10 @@ import { stripVTControlCharacters } from "node:util";
 import { piScripts } from "./coding-agent/pi.mjs";
 import { modelsFile } from "./support/models-file.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
+import { ROOT } from "./support/root.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const PRICES = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
 /** pi's prompt to the model that summarises. */
 const SUMMARY = /context summarization assistant/;
@@ -71,7 +71,7 @@ async function install(version, { name, window, lines, calls, settings = {}, str
   };
   const pi = `${nodeBinary("node22")} ${fileURLToPath(piScripts[version])}`;
   const [node, script] = pi.split(" ");
-  const installed = spawnSync(node, [script, "install", PACKAGE], { cwd, env, encoding: "utf8" });
+  const installed = spawnSync(node, [script, "install", ROOT], { cwd, env, encoding: "utf8" });
   assert.equal(installed.status, 0, installed.stderr);
   const start = async (columns, ...more) => {
     const options = "--provider scripted --model m1 --offline --no-skills --no-context-files";

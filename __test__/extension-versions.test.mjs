@@ -14,9 +14,9 @@ import { createExtension } from "../pi-extension/index.mjs";
 import { codingAgents, piScripts } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
 import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
+import { ROOT } from "./support/root.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const folder = temporaryFolder("versions");
 process.env.PI_CODING_AGENT_DIR = folder;
 process.env.LC_ALL = "C";
@@ -35,7 +35,7 @@ await forEachPi(async (version) => {
   const run = (extensions, options) => runSession(folder, extensions, { version, ...options });
 
   test(`pi ${version} finds it in the package, calls it at each request, and the model has recall`, async () => {
-    const { session, sent, statuses, errors } = await run({ additionalExtensionPaths: [PACKAGE] });
+    const { session, sent, statuses, errors } = await run({ additionalExtensionPaths: [ROOT] });
     assert.deepEqual(errors, []);
     assert.equal(sent.length, CALLS + 1);
     assert.equal(resultsIn(sent.at(-1).messages).length, CALLS);

@@ -7,19 +7,20 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { createExtension, statusLine } from "../pi-extension/index.mjs";
 import { pathProtection } from "../pi-extension/paths.mjs";
 import { SCHEMA_FILE, schemaOf } from "../release/schema.mjs";
 import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
+import { ROOT } from "./support/root.mjs";
+import { table } from "./support/tables.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const folder = temporaryFolder("extension");
 mkdirSync(join(folder, ".pi"));
 
-const installed = { additionalExtensionPaths: [PACKAGE] };
+const installed = { additionalExtensionPaths: [ROOT] };
 const everyCall = { schedule: "everyCall" };
+const SETTINGS = table("extension.json");
 
 /** A session without errors in a pi with the package installed, with these settings files and this environment. */
 async function runPi({ strata, files = [{ strata }, {}], env = {}, extensions = installed, ...how } = {}) {
@@ -70,12 +71,7 @@ test("options that are not allowed are refused when pi loads the extension", () 
 });
 
 test("the status line is short, and says when nothing works", () => {
-  for (const [tokensBefore, tokensAfter, line] of [
-    [142_300, 61_000, "strata 142k → 61k"],
-    [142_300, 142_100, "strata 142k"],
-    [900, 900, "strata 900"],
-    [0, 0, "strata 0"],
-  ])
+  for (const [tokensBefore, tokensAfter, line] of SETTINGS.statusLines)
     assert.equal(statusLine({ type: "transformed", tokensBefore, tokensAfter }), line);
   const failed = { type: "failed", code: "ERR_NATIVE_UNAVAILABLE" };
   assert.equal(statusLine(failed), "strata off: ERR_NATIVE_UNAVAILABLE");
@@ -83,37 +79,12 @@ test("the status line is short, and says when nothing works", () => {
 
 const bash = (command) => ({ calls: [{ name: "bash", arguments: { command } }] });
 
-const off = { PI_STRATA: "off" };
-const chinese = { LC_ALL: "zh_CN.UTF-8" };
-/** What a user sets or types, and the marker lines that the model then sees; none without one. */
-const CASES = [
-  ["without a cache price nothing is old enough", {}],
-  ["pi's settings file counts", { strata: everyCall }, /lines omitted/],
-  ["the project's adds to it", { files: [{ strata: everyCall }, { strata: { excludeTools: ["bash"] } }] }],
-  [
-    "the environment counts, too",
-    { env: { PI_STRATA: '{ "schedule": "everyCall", "marker": "zh" }' } },
-    /已省略 \d+ 行/,
-  ],
-  ["an English conversation has English markers", { strata: everyCall, env: chinese }, /lines omitted/],
-  ["a Chinese one has Chinese ones", { strata: everyCall, prompts: ["开始吧，逐个查看"] }, /已省略/],
-  ["/strata pause sends all", { strata: everyCall, prompts: ["/strata pause", "go"] }],
-  ["PI_STRATA=off begins paused", { strata: everyCall, env: off }],
-  [
-    "/strata resume edits again",
-    { strata: everyCall, env: off, prompts: ["/strata resume", "go"] },
-    /lines omitted/,
-  ],
-  ["/strata off sends all", { strata: everyCall, prompts: ["/strata off", "go"] }],
-  ["also in later sessions", { strata: everyCall, prompts: ["go", "/strata on"] }],
-  ["until /strata on", { strata: everyCall }, /lines omitted/],
-];
-
 test("as installed, it obeys the settings files, the environment and the switches", async () => {
-  for (const [name, how, marker] of CASES) {
+  // What a user sets or types, and the marker lines that the model then sees; none without one.
+  for (const [name, { how, marker }] of Object.entries(SETTINGS.switches)) {
     const { markers, statuses } = await runPi(how);
     if (marker === undefined) assert.doesNotMatch(markers, /omitted|省略/, name);
-    else assert.match(markers, marker, name);
+    else assert.match(markers, new RegExp(marker), name);
     if (/pause|off/.test(name)) assert.deepEqual(statuses.at(-1), ["pi-strata", "strata paused"], name);
   }
 });
@@ -142,34 +113,10 @@ test("with nothing set the model has the tool that reads a marker's handle, and 
 
 test("each wrong setting is told with the nearest right one and what is in force, and the rest holds", async () => {
   const right = { schedule: "everyCall", excludeTools: ["read"], marker: "zh" };
-  const cases = [
-    [
-      { economies: "thrifty" },
-      /there is no setting "economies"; the nearest is economy\. In force: economy "balanced", the default\./,
-    ],
-    [
-      { economy: "thirfty" },
-      /economy is "thirfty"; it must be .*; the nearest is "thrifty"\. In force: economy "balanced", the default\./,
-    ],
-    [
-      { contextRatio: 75 },
-      /contextRatio is 75; it must be a number above 0 and at most 1\. In force: contextRatio 0\.75/,
-    ],
-    [
-      { protectPaths: "PLAN.md" },
-      /protectPaths is "PLAN.md"; it must be an array of strings\. In force: protectPaths \[\]/,
-    ],
-    [
-      { compactionModel: 7, persistEdits: "yes" },
-      /compactionModel is 7.*In force: no compactionModel\.\n.*persistEdits is "yes"; it must be true or false\. In force: persistEdits false/,
-    ],
-    [{ cache: { raed: 0.1 } }, /cache: there is no option raed/],
-    [{ protect: "PLAN.md" }, /protect is "PLAN.md"; it must be a function/],
-  ];
-  for (const [wrong, told] of cases) {
-    const outcome = await runPi({ strata: { ...right, ...wrong } });
+  for (const { settings, told } of SETTINGS.wrong) {
+    const outcome = await runPi({ strata: { ...right, ...settings } });
     assert.equal(outcome.sent.length, CALLS + 1);
-    assert.match(outcome.told.join("\n"), told);
+    assert.match(outcome.told.join("\n"), new RegExp(told));
     assert.ok(outcome.notices.every(([kind]) => kind === "warning"));
     assert.match(outcome.markers, /已省略 \d+ 行/, "schedule and marker hold");
   }
@@ -196,15 +143,10 @@ test("the schema that ships knows every setting, as contract.json and index.d.ts
 });
 
 test("settings that are no JSON object are told, and the session goes on", async () => {
-  for (const [files, told, env] of [
-    [[{ strata: 7 }], /the key "strata" in .* must be a JSON object; it sets nothing\./],
-    [["{ not json"], /settings\.json must be a JSON object; it sets nothing\./],
-    [["[]"], /settings\.json must be a JSON object; it sets nothing\./],
-    [[{}], /PI_STRATA must be "on", "off" or a JSON object/, { PI_STRATA: "sometimes" }],
-  ]) {
+  for (const { files, told, env } of SETTINGS.noObject) {
     const { sent, notices } = await runPi({ files: [...files, {}], env });
     assert.equal(sent.length, CALLS + 1);
-    assert.match(notices.map(([kind, text]) => `${kind} ${text}`).join("\n"), told);
+    assert.match(notices.map(([kind, text]) => `${kind} ${text}`).join("\n"), new RegExp(told));
   }
 });
 
@@ -259,17 +201,7 @@ test("/strata status lists every option in force and where it comes from", async
   const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };
   const text = (await runPi({ files, env, prompts: ["/strata status"] })).told.at(-1);
   assert.match(text, /^pi-strata \d+\.\d+\.\d+ edits requests\.$/m);
-  for (const [option, value, source] of [
-    ["contextWindow", "200000", "pi's catalogue"],
-    ["maxPromptTokens", "179043", "pi's compaction"],
-    ["schedule", '"everyCall"', "/.*"],
-    ["excludeTools", '\\["read"\\]', "\\.pi/settings\\.json"],
-    ["persistEdits", "true", "\\.pi/settings\\.json"],
-    ["marker", '"en"', "PI_STRATA"],
-    ["keepRecentToolResults", "6", "default"],
-    ["recall", "true", "default"],
-    ["compactionModel", "the model in use", "default"],
-  ])
+  for (const [option, value, source] of SETTINGS.status)
     assert.match(text, new RegExp(`^${option} +${value} +${source}$`, "m"));
   assert.match(text, /^Settings: PI_STRATA: there is no setting "economies"/m);
 });
@@ -319,27 +251,10 @@ test("results of files that protectPaths names stay whole", async () => {
 
 test("protectPaths takes the forms in which people and models write a path", () => {
   const cwd = join(folder, "project");
-  const inCwd = (path) => join(cwd, path);
-  for (const [pattern, path, isNamed = true] of [
-    ["PLAN.md", "@PLAN.md"],
-    ["PLAN.md", "docs/PLAN.md"],
-    ["./PLAN.md", "docs/PLAN.md", false],
-    [inCwd("PLAN.md"), "PLAN.md"],
-    [inCwd("PLAN.md"), "docs/PLAN.md", false],
-    [inCwd("docs/*.md"), inCwd("docs/a.md")],
-    ["~/notes/*.md", "~/notes/a.md"],
-    ["~/notes/*.md", join(homedir(), "notes/a.md")],
-    ["docs", "docs/a/b.md"],
-    ["docs/", "docs/a.md"],
-    ["docs", "docs.md", false],
-    ["docs/*", "docs/a.md"],
-    ["docs/*", "docs/a/b.md", false],
-    ["docs/*/", "docs/a/b.md"],
-    ["docs/**", "docs/a/b.md"],
-    ["project", "a.md", false],
-    ["../shared/*.md", "../shared/x.md"],
-    [join("docs", "**"), "docs/a.md"],
-  ]) {
+  const [plan, notes, note] = ["PLAN.md", "docs/*.md", "docs/a.md"].map((path) => join(cwd, path));
+  const own = join(homedir(), "notes/a.md");
+  const names = { plan, notes, note, own, below: join("docs", "**") };
+  for (const [pattern, path, isNamed = true] of table("extension.json", names).paths) {
     const isProtected = pathProtection([pattern], cwd);
     isProtected({
       role: "assistant",
@@ -356,7 +271,7 @@ test("in print mode a native file that is missing is told on standard error, onc
     const { sent, errors } = await runSession(process.env.PI_CODING_AGENT_DIR, extensions, { hasUI: false });
     console.log(JSON.stringify({ calls: sent.length, errors }));`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
-    cwd: PACKAGE,
+    cwd: ROOT,
     encoding: "utf8",
     env: {
       ...process.env,

@@ -7,9 +7,8 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { ROOT } from "./support/root.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FAULTY = path.join(ROOT, "target", "pi-strata-faults.node");
 const LIBRARY = { linux: "libpi_strata.so", darwin: "libpi_strata.dylib", win32: "pi_strata.dll" };
 const PANICS = 1000;

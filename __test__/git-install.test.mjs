@@ -7,10 +7,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { before, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import { ROOT } from "./support/root.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const folder = temporaryFolder("git");
 const sources = join(folder, "sources");
 

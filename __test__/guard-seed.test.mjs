@@ -14,6 +14,7 @@ import {
 } from "pi-strata/guard";
 import strata from "../index.js";
 import { answer, custom, result } from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 
 const { countTokens } = strata;
 const LONG = "a line of a log\n".repeat(4_000);
@@ -31,64 +32,8 @@ const seedRound = (n, data = WORDS) => [
 ];
 
 /** The same round in the shapes of other stacks. */
-const ROUNDS = {
-  seed: seedRound,
-  pi: (n, text = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: [{ type: "toolCall", id: `c${n}`, name: "read", arguments: { n } }] },
-    { role: "toolResult", toolCallId: `c${n}`, toolName: "read", content: [{ type: "text", text }] },
-    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
-  ],
-  neutral: (n, content = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: "", toolCalls: [{ id: `c${n}`, name: "read", arguments: { n } }] },
-    { role: "tool", toolCallId: `c${n}`, content, kept: n },
-    { role: "assistant", content: `answer ${n}` },
-  ],
-  openai: (n, text = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: `{"n":${n}}` } }],
-    },
-    { role: "tool", tool_call_id: `c${n}`, content: text },
-    { role: "assistant", content: `answer ${n}` },
-  ],
-  ollama: (n, content = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: "", tool_calls: [{ function: { name: "read", arguments: { n } } }] },
-    { role: "tool", tool_name: "read", content },
-    { role: "assistant", content: `answer ${n}` },
-  ],
-  anthropic: (n, text = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { role: "assistant", content: [{ type: "tool_use", id: `c${n}`, name: "read", input: { n } }] },
-    { role: "user", content: [{ type: "tool_result", tool_use_id: `c${n}`, content: text }] },
-    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
-  ],
-  responses: (n, output = WORDS) => [
-    { role: "user", content: `question ${n}` },
-    { type: "reasoning", id: `rs${n}`, summary: [{ type: "summary_text", text: "Look." }] },
-    { type: "function_call", call_id: `c${n}`, name: "read", arguments: `{"n":${n}}` },
-    { type: "function_call_output", call_id: `c${n}`, output },
-    { type: "message", role: "assistant", content: [{ type: "output_text", text: `answer ${n}` }] },
-  ],
-  aiSdk: (n, value = WORDS) => [
-    { role: "user", content: [{ type: "text", text: `question ${n}` }] },
-    {
-      role: "assistant",
-      content: [{ type: "tool-call", toolCallId: `c${n}`, toolName: "read", input: { n } }],
-    },
-    {
-      role: "tool",
-      content: [
-        { type: "tool-result", toolCallId: `c${n}`, toolName: "read", output: { type: "text", value } },
-      ],
-    },
-    { role: "assistant", content: [{ type: "text", text: `answer ${n}` }] },
-  ],
-};
+const inShape = (shape) => [shape, (n, text = WORDS) => table("rounds.json", { n, text })[shape]];
+const ROUNDS = { seed: seedRound, ...Object.fromEntries(Object.keys(table("rounds.json")).map(inShape)) };
 
 test("a text over 50 000 characters keeps 2 000 at its head and 2 000 at its tail", () => {
   assert.equal(truncateToolResult(LONG.slice(0, 50_000)).length, 50_000);
@@ -275,18 +220,8 @@ test("messages of the first host, of sessions, pi, OpenAI's two APIs, Anthropic 
 
 test("a file counts without its bytes, whatever its field is called", () => {
   const bytes = "QUJD".repeat(50_000);
-  const files = [
-    { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: bytes } }] },
-    { role: "user", content: [{ type: "blob", name: "a.bin", data: bytes }] },
-    { role: "user", content: [{ type: "input_audio", input_audio: { data: bytes, format: "wav" } }] },
-    { type: "image_generation_call", id: "1", status: "completed", result: bytes },
-    {
-      type: "code_interpreter_call",
-      id: "1",
-      outputs: [{ type: "image", url: `data:image/png;base64,${bytes}` }],
-    },
-  ];
-  for (const message of files) assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
+  for (const message of table("message-files.json", { bytes }))
+    assert.ok(countTokens(message) < 100, JSON.stringify(message).slice(0, 60));
   for (const head of ["", "a".repeat(2_000)]) {
     const text = { type: "text", media_type: "text/plain", data: `${head}${WORDS}` };
     const document = { role: "user", content: [{ type: "document", source: text }] };
@@ -311,18 +246,10 @@ test("results of parallel calls, and what stands between a call and its result, 
 test("a shape that the guard does not know is a TypeError", () => {
   const options = { contextWindow: 8_000 };
   const foreign = [
-    ["UIMessage", { id: "1", role: "user", parts: [{ type: "text", text: "hi" }] }],
-    ["UIMessage", { role: "assistant", content: "", toolInvocations: [{ toolName: "f", result: "hi" }] }],
-    ["UIMessage", { role: "user", parts: [{ type: "text", text: "hi" }], toolInvocations: null }],
-    ["Gemini", { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }],
-    ["Gemini", { role: "user", parts: [{ text: "hi" }] }],
-    ["Bedrock", { role: "user", content: [{ toolResult: { toolUseId: "1", content: [{ text: "hi" }] } }] }],
+    ...table("foreign-messages.json"),
     ["LangChain", { content: "hi", _getType: () => "human" }],
     ["LangChain", { content: "hi", getType: () => "human" }],
     ["LangChain", { content: "hi", _getType: () => "human", getType: null }],
-    ...["human", "ai", "system", "tool"].map((type) => ["LangChain", { type, data: { content: "hi" } }]),
-    ["LangChain", { lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: "hi" } }],
-    ["session", { type: "message", message: { role: "user", content: "hi" } }],
   ];
   for (const [name, message] of foreign) {
     const refused = { name: "TypeError", message: new RegExp(name) };

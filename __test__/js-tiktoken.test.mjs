@@ -11,6 +11,7 @@ import * as ours from "pi-strata/js-tiktoken";
 import * as ourLite from "pi-strata/js-tiktoken/lite";
 import { getEncoding } from "pi-strata/tokens";
 import { countTokens } from "../index.js";
+import { table } from "./support/tables.mjs";
 import { dice } from "./support/transcripts.mjs";
 
 const require = createRequire(import.meta.url);
@@ -133,14 +134,8 @@ test("models: js-tiktoken's, today's, dated, fine-tuned and with a vendor's name
     assert.equal(ours.getEncodingNameForModel(model), wanted, model);
   }
   assert.ok(known.size > 90, `${known.size} models`);
-  const today = {
-    o200k_base:
-      "gpt-5.1-codex gpt-6 gpt-6.1 gpt-6-mini-2026-11-01 openai/gpt-10.2-codex gpt-realtime gpt-realtime-mini gpt-audio o4 o5-mini gpt-5-mini openai/gpt-4o openai:gpt-4o openai:ft:gpt-4o:us::id ft:gpt-4o-mini-2024-07-18:us::id o3-pro codex-mini-latest",
-    o200k_harmony: "gpt-oss-20b openai/gpt-oss-120b groq/openai/gpt-oss-20b:free openai.gpt-oss-120b-1:0",
-    cl100k_base: "azure/gpt-35-turbo gpt-3.5-turbo-1106 text-embedding-3-large davinci-002 GPT-4",
-  };
-  for (const [encoding, models] of Object.entries(today))
-    for (const model of models.split(" ")) assert.equal(ours.getEncodingNameForModel(model), encoding, model);
+  for (const [encoding, models] of Object.entries(table("todays-models.json")))
+    for (const model of models) assert.equal(ours.getEncodingNameForModel(model), encoding, model);
   const nearest = /Unknown model "gpt-4p": the nearest known is "gpt-4o".*Name the encoding/;
   assert.throws(() => ours.encodingForModel("gpt-4p"), nearest);
   assert.throws(() => ours.getEncodingNameForModel("claude-opus-4"), /Unknown model/);

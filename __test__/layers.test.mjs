@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext } from "../index.js";
 import { answer, call, result, text, thinking, user } from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 
 /** A transcript whose first result is old: six newer ones follow. */
 function withOldResult(old) {
@@ -58,22 +59,7 @@ async function contentBesideNewer(content, more) {
 }
 
 test("a call keeps its thinking where the provider refuses it alone", async () => {
-  const [sealed, field, item] = ["Eq/4", "reasoning_content", '[{"type":"reasoning.encrypted"}]'];
-  const CASES = [
-    ["anthropic-messages", "claude-opus-4-5", sealed, false],
-    ["anthropic-messages", "deepseek-v4-pro", sealed, true],
-    ["bedrock-converse-stream", "us.anthropic.claude-opus-4-5-v1:0", sealed, false],
-    ["google-generative-ai", "gemini-3-pro-preview", sealed, false],
-    ["openai-responses", "gpt-5", item, true],
-    ["openai-completions", "deepseek-reasoner", field, true],
-    ["openai-completions", "google/gemini-3-pro-preview", item, true],
-    ["openai-completions", "gpt-4o", "", false],
-    ["an-app", "gpt-5", item, true],
-    ["an-app", "my-model", sealed, false],
-    ["an-app", "my-model", "sig", false],
-    ["an-app", "kimi-k2", sealed, true],
-  ];
-  for (const [api, model, signature, stays] of CASES) {
+  for (const [api, model, signature, stays] of table("kept-thinking.json")) {
     const [thought, made] = [thinking("hm", signature), call("a")];
     const old = answer([thought, made], { api, model });
     const messages = [user(), old, result("a"), answer([thinking()], { api, model }), user()];

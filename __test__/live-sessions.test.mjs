@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { playSession } from "./support/live/sessions.mjs";
+import { table } from "./support/tables.mjs";
 
 const CALLS = Number(process.env.PI_STRATA_LIVE_CALLS ?? 10_000);
 const FIRST = Number(process.env.PI_STRATA_FIRST ?? 0);
@@ -19,19 +20,10 @@ const MOST_TOLD = 20;
 /**
  * Conversations in which something was broken once, by what: steps learned from a prompt that was counted wrong, calls
  * that another schedule planned, a model or nonsense reported right after an edit, a branch back to before an edit, an
- * answer right behind a summary.
+ * answer right behind a summary. Where the host switches: conversations lost at a branch or a model's first answer, refusals taken
+ * for ever more.
  */
-const ONCE_BROKEN = [
-  900132, 901246, 901399, 901588, 902994, 903933, 905130, 905964, 905981, 906728, 907931, 907942, 908627,
-  910302, 911339, 911408, 912153, 912576, 912797, 2008242, 2009263, 2012953, 3004314, 3009379, 5213, 5373,
-  5395, 1437, 600115,
-];
-
-/** The same where the host switches: conversations lost at a branch or a model's first answer, refusals taken for ever more. */
-const ONCE_BROKEN_BY_SWITCHES = [
-  171, 343, 1175, 10895, 11191, 13551, 14875, 18551, 19727, 22831, 904786, 906828, 50006361, 1540, 5476, 5592,
-  70168, 80236, 120176, 1000661,
-];
+const { alone: ONCE_BROKEN, switching: ONCE_BROKEN_BY_SWITCHES } = table("once-broken.json");
 
 test("conversations in which something broke once break no more", async () => {
   const sessions = [

@@ -1,16 +1,14 @@
 // Importing the package loads next to nothing, and each part when it is first used; and what each path exports.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import * as strata from "../index.js";
+import { printedBy, ROOT } from "./support/root.mjs";
 
 const require = createRequire(import.meta.url);
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** The package's files that a script has loaded when it ends, `strata` being the package. */
 function loadedBy(how, script) {
@@ -20,7 +18,7 @@ function loadedBy(how, script) {
   const flags = how === "import" ? ["--input-type=module"] : [];
   const start =
     how === "import" ? 'import * as strata from "./index.js";' : 'const strata = require("./index.js");';
-  return JSON.parse(execFileSync(process.execPath, [...flags, "-e", start + script + report], { cwd: ROOT }));
+  return JSON.parse(printedBy(start + script + report, ...flags));
 }
 
 for (const how of ["import", "require"]) {
@@ -118,8 +116,5 @@ test("works without the globals that jsdom has not, or has of its own", () => {
     const encoding = getEncoding("cl100k_base");
     const text = [...encoding.decodeGenerator(encoding.encode("a 世界"))].join("");
     loadEncoding(file).catch(({ code, message }) => console.log(text, /none.json/.test(message)));`;
-  assert.equal(
-    execFileSync(process.execPath, ["-e", script], { cwd: ROOT, encoding: "utf8" }),
-    "a 世界 true\n",
-  );
+  assert.equal(printedBy(script), "a 世界 true\n");
 });

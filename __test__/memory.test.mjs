@@ -2,9 +2,8 @@
 // contents is tested in src/node/content_cache.rs.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { printedBy } from "./support/root.mjs";
 
 /** What the scripts measure with. */
 const IMPORTS = `
@@ -12,13 +11,7 @@ const IMPORTS = `
   import { createTransformContext } from "./index.js";
   import { collect, residentGrowth, watchForks } from "./__test__/support/memory.mjs";
   import { conversation } from "./__test__/support/transcripts.mjs";`;
-const run = (script) =>
-  JSON.parse(
-    execFileSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", IMPORTS + script], {
-      cwd: fileURLToPath(new URL("..", import.meta.url)),
-      encoding: "utf8",
-    }),
-  );
+const run = (script) => JSON.parse(printedBy(IMPORTS + script, "--expose-gc", "--input-type=module"));
 
 /** Calls of the first test; `PI_STRATA_MEMORY_CALLS=1000000` makes a million. */
 const CALLS = Number(process.env.PI_STRATA_MEMORY_CALLS ?? 10_000);
@@ -97,10 +90,20 @@ test("a conversation whose requests end with a new reminder is not collected bet
   assert.equal(asked, 30);
 });
 
-test("of side calls with the end of a list the latest few are held", () => {
+/** Runs calls of a hook with a list; at most nine of the forks that they make are left. */
+function assertFewForks(calls) {
   const { alive } = run(`
     const alive = watchForks();
     const hook = createTransformContext();
+    ${calls}
+    await collect();
+    console.log(JSON.stringify({ alive: alive(), held: list.length }));`);
+  assert.ok(alive <= 9, `${alive} forks`);
+}
+
+test("of side calls with the end of a list the latest few are held", () => {
+  // The first title is asked with a list that is no longer than its end: that reads as an edit of the first message.
+  assertFewForks(`
     const list = [];
     for (let turn = 0; turn < 30; turn += 1) {
       const answer = { role: "assistant", content: [{ type: "text", text: "answer" + turn }], timestamp: turn };
@@ -109,25 +112,18 @@ test("of side calls with the end of a list the latest few are held", () => {
       await hook(list.slice(-4));
       await hook([{ role: "user", content: "a title?", timestamp: turn }, ...list.slice(-3)]);
     }
-    await collect();
-    console.log(JSON.stringify({ alive: alive(), held: list.length }));`);
-  // The first title is asked with a list that is no longer than its end: that reads as an edit of the first message.
-  assert.ok(alive <= 9, `${alive} forks`);
+  `);
 });
 
 test("of answers that a host asks for again and again the latest few are held", () => {
-  const { alive } = run(`
-    const alive = watchForks();
-    const hook = createTransformContext();
+  assertFewForks(`
     const answer = (text) => ({ role: "assistant", content: [{ type: "text", text }], timestamp: 1 });
     const list = ["go", "and?"].map((content) => ({ role: "user", content, timestamp: 1 })).toSpliced(1, 0, answer("done"));
     for (let turn = 0; turn < 40; turn += 1) {
       await hook([...list]);
       await hook([...list, answer("answer" + turn), { role: "user", content: "on" + turn, timestamp: 1 }]);
     }
-    await collect();
-    console.log(JSON.stringify({ alive: alive(), held: list.length }));`);
-  assert.ok(alive <= 9, `${alive} forks`);
+  `);
 });
 
 for (const goesOn of ["from what was sent", "from its own list"]) {

@@ -15,10 +15,11 @@ import contract from "../lib/contract.js";
 import { freePort } from "./support/free-port.mjs";
 import { answer, result } from "./support/messages.mjs";
 import { nodeBinary } from "./support/nodes.mjs";
+import { ROOT } from "./support/root.mjs";
 import { scriptedServer } from "./support/scripted-server.mjs";
+import { table } from "./support/tables.mjs";
 
 const { countTokens, validate } = strata;
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WINDOW = 40_000;
 /** Tokens that OpenClaw keeps free. */
 const RESERVE = 4_096;
@@ -443,35 +444,7 @@ function stage(folder, baseUrl, port) {
     const text = Array.from({ length: 200 }, (_, i) => `file ${n} line ${i} value ${i * 7}`).join("\n");
     writeFileSync(join(folder, `work/${n}.txt`), text);
   }
-  const cost = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1 };
-  const model = {
-    id: "m",
-    name: "m",
-    reasoning: false,
-    input: ["text"],
-    cost,
-    contextWindow: 40_000,
-    maxTokens: 1_024,
-  };
-  const config = {
-    gateway: { mode: "local", port, bind: "loopback", auth: { mode: "token", token: TOKEN } },
-    models: {
-      mode: "merge",
-      providers: { scripted: { baseUrl, apiKey: "none", api: "openai-completions", models: [model] } },
-    },
-    agents: {
-      defaults: { model: { primary: "scripted/m" }, workspace: join(folder, "work"), skipBootstrap: true },
-    },
-    plugins: {
-      load: { paths: [target] },
-      slots: { contextEngine: "pi-strata" },
-      entries: {
-        "pi-strata": {
-          enabled: true,
-          config: { marker: "en", keepRecentToolResults: 2, maxPromptTokens: 24_000 },
-        },
-      },
-    },
-  };
+  const config = table("openclaw.json", { baseUrl, token: TOKEN, work: join(folder, "work"), target });
+  config.gateway.port = port;
   writeFileSync(join(folder, "openclaw.json"), JSON.stringify(config));
 }

@@ -15,6 +15,7 @@ import {
 import { fromOpenAIMessages, toOpenAIMessages } from "pi-strata/sessions";
 import { PostgresServer } from "./support/postgres.mjs";
 import { open } from "./support/sqlite.mjs";
+import { table } from "./support/tables.mjs";
 
 const user = (content) => ({ role: "user", content });
 const contents = (messages) => messages.map(({ content }) => content);
@@ -90,27 +91,12 @@ for (const [name, make] of Object.entries(engines)) {
     });
 
     test("created_at is written in the type of the newest row", async () => {
-      const forms = [
-        ["text", "'2026-01-02T03:04:05.678Z'", /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/],
-        ["text", "'2026-01-02 03:04:05'", /^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/],
-        ["text", "'2026-01-02 03:04:05.678'", /^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/],
-        ["text", "'2026-01-02T03:04:05'", /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d$/],
-        ["text", "'2026-01-02T03:04:05.678901+00:00'", /^20\d\d-\d\d-\d\dT[\d:]{8}\.\d{6}\+00:00$/],
-        ["text", "'2026-01-02T03:04:05+08:00'", /^20\d\d-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/],
-        ["bigint", "1767323045", /^\d{10}$/],
-        ["bigint", "1767323045678", /^\d{13}$/],
-        ["bigint", "1767323045678901", /^\d{16}$/],
-        ["bigint", "1767323045678901234", /^\d{19}$/],
-        ["timestamp DEFAULT '2026-01-02'", "'2026-01-01'", /^(Fri Jan 0|20\d\d-\d\d-\d\d)/],
-        ["text DEFAULT NULL", "NULL", /^20\d\d-\d\d-\d\dT/],
-        ["bigint", "NULL", /^\d{13}$/],
-      ];
-      for (const [type, newest, form] of forms) {
+      for (const [type, newest, form] of table("time-columns.json")) {
         const { sql, provider } = await tabled(`chat_id bigint, role text, text text, created_at ${type}`);
         await sql(`INSERT INTO history(chat_id, role, text, created_at) VALUES (1, 'user', 'a', ${newest})`);
         await provider().append(1, user("b"));
         const [row] = await sql("SELECT CAST(created_at AS text) AS created_at FROM history WHERE id = 2");
-        assert.match(String(row.created_at), form, `${type} ${newest}`);
+        assert.match(String(row.created_at), new RegExp(form), `${type} ${newest}`);
       }
     });
 

@@ -8,6 +8,7 @@ import { readLines } from "../lib/cli/recording/lines.mjs";
 import { sessionManager } from "./coding-agent/pi.mjs";
 import { fieldsOf } from "./support/fields.mjs";
 import { EXAMPLE } from "./support/recording.mjs";
+import { sectionsOf, table } from "./support/tables.mjs";
 
 const TIME = "2026-01-01T00:00:01.000Z";
 
@@ -32,12 +33,10 @@ const HEADER = { type: "session", version: 3, id: "s", timestamp: TIME, cwd: "/p
 const entry = (type, id, parentId, fields) => ({ type, id, parentId, timestamp: TIME, ...fields });
 const said = (id, parentId, content, role = "user") =>
   entry("message", id, parentId, { message: { role, content, timestamp: 5 } });
-const listed = (content) => ({ type: "message", message: { role: "user", content } });
 const compacts = (id, parent, fields) => entry("compaction", id, parent, fields);
 const edits = (id, parent, targetId, replacement) =>
   entry("context_edit", id, parent, { targetId, replacement });
-const leaf = (targetId) => entry("leaf", "x", "b", { targetId });
-const [a, b, c] = [said("a", null, "1"), said("b", "a", "2"), said("c", "a", "3")];
+const a = said("a", null, "1");
 
 // Claude Code
 
@@ -46,256 +45,44 @@ const claude = (type, uuid, parentUuid, message, more) => ({
   ...more,
 });
 const asks = (uuid, parent, content, more) => claude("user", uuid, parent, { role: "user", content }, more);
-const brings = (uuid, parent, id, text) =>
-  asks(uuid, parent, [{ type: "tool_result", tool_use_id: id, content: text }]);
-const replies = (uuid, parent, id, block, output = 1) =>
-  claude("assistant", uuid, parent, {
-    ...{ id, role: "assistant", model: "claude-x", content: [block], stop_reason: null },
-    usage: {
-      input_tokens: 3,
-      output_tokens: output,
-      cache_read_input_tokens: 100,
-      cache_creation_input_tokens: 20,
-    },
-  });
 const text = (value) => ({ type: "text", text: value });
-const call = (id) => ({ type: "tool_use", id, name: "Read", input: { file_path: id } });
-const queued = (uuid, parent, attachment) => claude("attachment", uuid, parent, null, { attachment });
-const side = claude("assistant", "s1", "a1", { id: "msg_s", content: [text("side")] }, { isSidechain: true });
-const boundary = (compactMetadata, logicalParentUuid = "a1", uuid = "b1") => ({
-  ...{ parentUuid: null, logicalParentUuid, type: "system", subtype: "compact_boundary", uuid },
-  compactMetadata,
-});
-const sums = (uuid, parent) => asks(uuid, parent, [text("what was said")], { isCompactSummary: true });
-const summary = sums("cs", "b1");
 
-/** Each case: its lines, the outline of its last context, and the numbers of the lines that could not be read. */
-const CASES = {
-  "pi's version 1 is a list without ids": [
-    [{ type: "session", id: "s" }, listed("a"), { type: "thinking_level_change" }, listed("b")],
-    ["user:a", "user:b"],
-  ],
-  "pi's version 1 counts kept entries by line": [
-    [
-      { type: "session", id: "s" },
-      ...["a", "b"].map(listed),
-      { type: "compaction", timestamp: TIME, summary: "S", firstKeptEntryIndex: 2, tokensBefore: 9 },
-      listed("c"),
-    ],
-    ["compactionSummary:S", "user:b", "user:c"],
-  ],
-  "pi's version 1 keeps nothing from a line that holds no entry": [
-    [{ type: "session", id: "s" }, listed("a"), { type: "compaction", summary: "S", firstKeptEntryIndex: 0 }],
-    ["compactionSummary:S"],
-  ],
-  "pi's old role is renamed": [
-    [{ type: "session", version: 2 }, said("a", null, "h", "hookMessage")],
-    ["custom:h"],
-  ],
-  "an edit of nothing is nothing": [
-    [HEADER, a, edits("b", "a", "", null), said("c", "b", "3")],
-    ["user:1", "user:3"],
-  ],
-  "pi's leaf moves": [[HEADER, a, b, leaf("a")], ["user:1"]],
-  "pi's leaf moves before the first entry": [[HEADER, a, b, leaf(null)], []],
-  "pi's leaf moves on with what is added": [
-    [HEADER, a, b, leaf("a"), c],
-    ["user:1", "user:3"],
-  ],
-  "a loop of parents ends": [
-    [HEADER, said("a", "b", "1"), b],
-    ["user:1", "user:2"],
-  ],
-  "Claude Code's hook comes before its parent, the prompt": [
-    [asks("u1", null, "first"), queued("h", "u2", {}), asks("u2", "u1", "second"), asks("u3", "h", "third")],
-    ["user:first", "user:second", "user:third"],
-  ],
-  "a broken line of pi's costs its own message and no other": [
-    [
-      ...[HEADER, a, '{"type":"message","id":"b","par', said("c", "b", "3")],
-      { type: "message", id: "d", parentId: "c" },
-    ],
-    ["user:1", "user:3"],
-    [3, 5],
-  ],
-  "a broken line of Claude Code's costs its own message and no other": [
-    [
-      ...[asks("u1", null, "first"), '{"secret":"te', { type: "user", uuid: "u9", parentUuid: "u1" }],
-      asks("u3", "u2", "third"),
-    ],
-    ["user:first", "user:third"],
-    [2, 3],
-  ],
-  "parallel results off the path are found, and what was typed meanwhile follows them": [
-    [
-      ...[asks("u1", null, "go"), replies("a1", "u1", "msg_1", call("t1"))],
-      ...[replies("a2", "a1", "msg_1", call("t2")), brings("r1", "a1", "t1", "one")],
-      queued("q1", "r1", { type: "queued_command", prompt: "also this" }),
-      ...[queued("q2", "q1", { type: "todo" }), brings("r2", "q2", "t2", "two")],
-      replies("a3", "r2", "msg_2", text("done")),
-    ],
-    [
-      ...["user:go", "assistant:t1+t2", "toolResult:one", "toolResult:two", "user:also this"],
-      "assistant:done",
-    ],
-  ],
-  "an abandoned branch and sidechains are left out": [
-    [
-      ...[asks("u1", null, "go"), replies("a1", "u1", "msg_1", call("t1"))],
-      ...[brings("r1", "a1", "t1", "first try"), side, replies("a9", "r1", "msg_9", text("left"))],
-      ...[brings("r2", "a1", "t1", "second try"), replies("a2", "r2", "msg_2", text("done"))],
-    ],
-    ["user:go", "assistant:t1", "toolResult:second try", "assistant:done"],
-  ],
-  "messages of another stack are read by its shape": [
-    [
-      { role: "user", content: "go" },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "c1", function: { name: "f", arguments: "{}" } }],
-      },
-      { role: "tool", tool_call_id: "c1", content: "found" },
-    ],
-    ["user:go", "assistant:c1", "toolResult:found"],
-  ],
-  "the items of a response are one answer": [
-    [
-      { role: "user", content: "go" },
-      { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
-      { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
-      { type: "function_call_output", call_id: "c1", output: "found" },
-      { type: "web_search_call", id: "w" },
-      { type: "message", role: "assistant", content: [{ type: "output_text", text: "done" }] },
-      { type: "event" },
-    ],
-    [
-      ...["user:go", "assistant:hm+c1", "toolResult:found"],
-      'assistant:{"type":"web_search_call","id":"w"}+done',
-    ],
-    [7],
-  ],
-  "a sub-agent's own file is read": [[side], ["assistant:side"]],
-  "meta lines and errors keep their kind, and a document counts as its JSON": [
-    [
-      asks("u1", null, "caveat", { isMeta: true }),
-      asks("u2", "u1", [text("look"), { type: "document" }]),
-      claude("assistant", "a1", "u2", { content: [text("529")] }, { isApiErrorMessage: true }),
-    ],
-    ["custom:caveat", 'user:look+{"type":"document"}', "assistant:529"],
-  ],
-  "Claude Code's compaction cuts off what it summarised": [
-    [
-      ...[asks("u1", null, "old"), replies("a1", "u1", "msg_1", text("old answer"))],
-      ...[boundary({ preTokens: 155_000 }), summary, asks("u2", "cs", "new")],
-    ],
-    ["compactionSummary:what was said", "user:new"],
-  ],
-  "results that Claude Code cleared or replaced are what it sent instead": [
-    [
-      ...[asks("u1", null, "go"), replies("a1", "u1", "msg_1", call("t1")), brings("r1", "a1", "t1", "one")],
-      {
-        type: "content-replacement",
-        replacements: [{ toolUseId: "t1", replacement: "start of one" }, {}, null],
-      },
-      ...[replies("a2", "r1", "msg_2", call("t2")), brings("r2", "a2", "t2", "two")],
-      {
-        ...{ type: "system", subtype: "microcompact_boundary", uuid: "b1", parentUuid: "r2" },
-        microcompactMetadata: { compactedToolIds: ["t2", "t0"] },
-      },
-    ],
-    [
-      ...["user:go", "assistant:t1", "toolResult:start of one", "assistant:t2"],
-      "toolResult:[Old tool result content cleared]",
-    ],
-  ],
-  "what Claude Code's compaction preserved follows its summary": [
-    [
-      ...[asks("u1", null, "old"), asks("k1", "u1", "kept")],
-      boundary({ preTokens: 9, preservedMessages: { uuids: ["k1"] } }),
-      ...[summary, asks("u2", "k1", "new")],
-    ],
-    ["compactionSummary:what was said", "user:kept", "user:new"],
-  ],
-};
+/** What a recording comes to, in the words of expected/recordings.txt. */
+function factsOf(recording) {
+  const unplayed = Object.entries(recording.unplayed).filter(([, count]) => count > 0);
+  const unread = linesOf(recording);
+  return [
+    ["next", outline(recording)],
+    ...recording.calls.map((call) => ["call", outline({ messages: recording.messagesBefore(call) })]),
+    ...(unread.length > 0 ? [["unread lines", unread]] : []),
+    ["not played", unplayed.map(([why, count]) => `${count} ${why}`)],
+    ["stretches", fieldsOf(recording.stretches, "cause")],
+  ].map(([name, values]) => `${name} > ${values.join(" | ")}`.trimEnd());
+}
 
-for (const [what, [lines, expected, broken = []]] of Object.entries(CASES))
+const nameOf = (row) => /^([a-z ]+) >/.exec(row)?.[1];
+/** By title: the lines of a session, and facts about it. */
+const CASES = Object.fromEntries(
+  sectionsOf("recordings.txt").map(([what, rows]) => {
+    const isFact = (row) => nameOf(row) !== undefined;
+    return [what, { lines: rows.filter((row) => !isFact(row)), facts: rows.filter(isFact) }];
+  }),
+);
+
+for (const [what, { lines, facts }] of Object.entries(CASES))
   test(what, async () => {
-    const session = await read(...lines);
-    assert.deepEqual([outline(session), linesOf(session)], [expected, broken]);
+    const told = new Set(["unread lines", ...facts.map(nameOf)]);
+    const found = factsOf(await read(...lines)).filter((fact) => told.has(nameOf(fact)));
+    assert.deepEqual(found, facts);
   });
 
-test("what is not played is counted, compactions are told, and a preserved message is the very one that came", async () => {
-  const of = (what) => read(...CASES[what][0]);
-  const branches = await read(HEADER, a, said("d", "a", "2", "assistant"), c);
-  assert.equal(branches.unplayed["on abandoned branches"], 1);
-  const sides = await of("an abandoned branch and sidechains are left out");
-  assert.deepEqual(Object.values(sides.unplayed), [1, 1, 0]);
-  const progress = (uuid, parent, id) =>
-    claude("progress", uuid, parent, undefined, {
-      data: { type: "agent_progress", message: { type: "assistant", message: { id } } },
-    });
-  const reported = await read(
-    ...[
-      asks("u1", null, "go"),
-      progress("p1", "u1", "s1"),
-      progress("p2", "p1", "s1"),
-      progress("p3", "p2", "s2"),
-    ],
-    replies("a1", "p3", "msg_1", text("done")),
-  );
-  assert.deepEqual([reported.calls.length, reported.unplayed["made by sub-agents"]], [1, 2]);
-  const compaction = { summary: "S", firstKeptEntryId: "b", tokensBefore: 1 };
-  const twice = await read(
-    ...[HEADER, a, b, compacts("k", "b", compaction), said("d", "k", "3")],
-    ...[compacts("l", "d", compaction), said("e", "l", "4")],
-  );
-  assert.deepEqual(fieldsOf(twice.stretches, "cause"), ["start", "compaction", "compaction"]);
+test("what Claude Code's compaction preserved is the very message that came, and its tokens are told", async () => {
+  const of = (what) => read(...CASES[what].lines);
   const cut = await of("Claude Code's compaction cuts off what it summarised");
   assert.equal(contextOf(cut)[0].tokensBefore, 155_000);
   const kept = await of("what Claude Code's compaction preserved follows its summary");
   const [head, preserved] = kept.stretches.at(-1).opening;
   assert.ok(kept.all[preserved].content === "kept" && preserved < head);
-});
-
-test("each call around a compaction has its messages, in every form in which Claude Code writes what it preserved", async () => {
-  const old = [asks("u1", null, "old"), replies("a1", "u1", "m1", text("answer")), asks("k1", "a1", "kept")];
-  const last = replies("k2", "k1", "m2", text("kept answer"));
-  const next = (id, parent) => [asks(`${id}1`, parent, id), replies(`${id}2`, `${id}1`, id, text("done"))];
-  const before = [["user:old"], ["user:old", "assistant:answer", "user:kept"]];
-  const kept = ["user:kept", "assistant:kept answer"];
-  const behind = (...messages) => ["compactionSummary:what was said", ...messages];
-  const segment = { preservedSegment: { headUuid: "k1", tailUuid: "k2" } };
-  const listed = (...allUuids) => ({ preservedMessages: { allUuids } });
-  const compacted = [...old, last, boundary(listed("k1", "k2"), "k2"), summary];
-  const forms = {
-    "a segment": [
-      [...old, last, boundary(segment, "k2"), summary, ...next("n", "k2")],
-      [...before, behind(...kept, "user:n")],
-    ],
-    "a prompt that was sent again": [
-      [...compacted, ...next("m", "k2"), ...next("n", "k2")],
-      [...before, behind(...kept, "user:n")],
-      1,
-    ],
-    "a line that is written behind the summary": [
-      [...old, boundary(listed("k2"), "k2"), summary, { ...last, parentUuid: "cs" }, ...next("n", "k2")],
-      [...before, behind("assistant:kept answer", "user:n")],
-    ],
-    "a second compaction, which hangs on copies of lines before the first": [
-      [
-        ...[...compacted, ...next("n", "k2"), ...old, queued("h1", "k1", { type: "hook" })],
-        ...[boundary(listed("n2", "h1"), "h1", "b2"), sums("cs2", "b2"), ...next("o", "h1")],
-      ],
-      [...before, behind(...kept, "user:n"), behind("assistant:done", "user:o")],
-    ],
-  };
-  for (const [what, [lines, expected, abandoned = 0]] of Object.entries(forms)) {
-    const recording = await read(...lines);
-    const contexts = recording.calls.map((call) => outline({ messages: recording.messagesBefore(call) }));
-    assert.deepEqual(contexts, expected, what);
-    assert.equal(recording.unplayed["on abandoned branches"], abandoned, what);
-  }
 });
 
 test("an answer that used no tokens is no call, unless no answer reports any", async () => {
@@ -326,7 +113,7 @@ test("a file's format and times are told as pi has them", async () => {
   assert.equal(list.format, "pi session, version 1");
   assert.deepEqual(contextOf(list), [{ role: "assistant", content: [], timestamp: 1_763_681_581_550 }]);
   const formats = ["pi's old role is renamed", "a sub-agent's own file is read"];
-  const told = await Promise.all(formats.map(async (what) => (await read(...CASES[what][0])).format));
+  const told = await Promise.all(formats.map(async (what) => (await read(...CASES[what].lines)).format));
   assert.deepEqual(told, ["pi session, version 2", "Claude Code transcript"]);
   const asked = said("1", null, "a");
   for (const later of [
@@ -357,42 +144,9 @@ test("times at which the cache was kept warm, and at which our extension cut, ar
 });
 
 test("lines of one response are one message in pi's shape", async () => {
-  const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AA" } };
-  const answer = [{ type: "tool_result", tool_use_id: "t1", is_error: true, content: [text("no"), image] }];
-  const session = await read(
-    { type: "summary", summary: "A title", leafUuid: "z" },
-    { type: "file-history-snapshot", messageId: "m", snapshot: {} },
-    asks("u1", null, "hello"),
-    replies("a1", "u1", "msg_1", { type: "thinking", thinking: "hm", signature: "sig" }),
-    replies("a2", "a1", "msg_1", { type: "redacted_thinking", data: "xx" }),
-    replies("a3", "a2", "msg_1", call("t1"), 40),
-    asks("r1", "a3", answer),
-    claude("assistant", "a4", "r1", { content: [text("529")] }, { isApiErrorMessage: true }),
-  );
-  const timestamp = Date.parse(TIME);
-  const origin = { api: "anthropic-messages", provider: "anthropic", timestamp };
-  assert.deepEqual(session.problems, []);
-  assert.deepEqual(contextOf(session), [
-    { role: "user", content: "hello", timestamp },
-    {
-      role: "assistant",
-      content: [
-        { type: "thinking", thinking: "hm", thinkingSignature: "sig" },
-        { type: "thinking", thinking: "[Reasoning redacted]", thinkingSignature: "xx" },
-        { type: "toolCall", id: "t1", name: "Read", arguments: { file_path: "t1" } },
-      ],
-      ...{ ...origin, model: "claude-x", stopReason: "toolUse" },
-      usage: { input: 3, output: 40, cacheRead: 100, cacheWrite: 20, totalTokens: 163 },
-    },
-    {
-      ...{ role: "toolResult", toolCallId: "t1", toolName: "Read", isError: true, timestamp },
-      content: [text("no"), { type: "image", data: "AA", mimeType: "image/png" }],
-    },
-    {
-      ...{ role: "assistant", content: [text("529")], ...origin, model: "unknown" },
-      ...{ stopReason: "error", errorMessage: "529" },
-    },
-  ]);
+  const { lines, messages } = table("claude-code-response.json");
+  const session = await read(...lines);
+  assert.deepEqual([session.problems, contextOf(session)], [[], messages]);
 });
 
 test("tokens that Claude Code has written for an hour are told", async () => {

@@ -74,6 +74,15 @@ test("a text of any size and numbers out of range are read in bounded time, and 
   assert.equal(readRefusal(undefined), undefined);
 });
 
+/** A conversation with a model that reads 60 long pages. */
+function pages(mark = "c", model = "claude-opus-4-5") {
+  const page = "a line of a long result that nobody asked for again\n".repeat(200);
+  const list = [user(`go ${mark}`)];
+  for (let i = 0; i < 60; i += 1)
+    list.push(answer(`:${mark}${i}`, { model }), result(`${mark}${i}`, `${mark} ${i}\n${page}`));
+  return list;
+}
+
 /** A conversation of so many calls, in which the user speaks too, before a provider that refuses in `words` what is over its limit. */
 async function played({ words, limit, output = 0, calls, catalogue = 1_000_000 }) {
   const settings = { contextWindow: limit - output, basePrompt: 1500, scale: 1.2 };
@@ -121,29 +130,19 @@ describe("the limit that a refusal names", () => {
 
   test("holds in the hook's other conversations, and for this model alone", async () => {
     const hook = createTransformContext({ contextWindow: 200_000 });
-    const long = "a line of a long result that nobody asked for again\n".repeat(200);
-    const list = (model, mark) => [
-      user(`go ${mark}`),
-      ...Array.from({ length: 60 }, (_, i) => [
-        answer(`:${mark}${i}`, { model }),
-        result(`${mark}${i}`, `${mark} ${i}\n${long}`),
-      ]).flat(),
-    ];
-    const first = list("m", "a");
+    const first = pages("a", "m");
     await hook(first);
     const refusal = refused(WORDS.xAI(130_000, 40_000), { model: "m" });
     assert.ok(countTokens(await hook([...first, refusal])) < 40_000);
-    assert.ok(countTokens(await hook(list("m", "b"))) < 40_000, "the same model");
-    const other = list("other", "c");
+    assert.ok(countTokens(await hook(pages("b", "m"))) < 40_000, "the same model");
+    const other = pages("c", "other");
     const alone = await createTransformContext({ contextWindow: 200_000 })(other);
     assert.deepEqual(await hook(other), alone, "another model");
   });
 });
 
 test("a refusal is obeyed where the provider's counts are not learned", async () => {
-  const page = "a line of a long result that nobody asked for again\n".repeat(200);
-  const list = [user()];
-  for (let i = 0; i < 60; i += 1) list.push(answer(`:c${i}`), result(`c${i}`, `${i}\n${page}`));
+  const list = pages();
   for (const [schedule, limit] of [
     ["sticky", 40_000],
     ["everyCall", 40_000],
@@ -158,9 +157,7 @@ test("a refusal is obeyed where the provider's counts are not learned", async ()
 });
 
 test("after a refusal a reserve that the host set is kept free of the learned window", async () => {
-  const page = "a line of a long result that nobody asked for again\n".repeat(200);
-  const list = [user()];
-  for (let i = 0; i < 60; i += 1) list.push(answer(`:c${i}`), result(`c${i}`, `${i}\n${page}`));
+  const list = pages();
   for (const schedule of ["sticky", "everyCall"]) {
     const options = { contextWindow: 200_000, reserveTokens: 20_000, keepRecentToolResults: 60 };
     const hook = createTransformContext({ ...options, calibrate: false, schedule });

@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { ROOT } from "./support/root.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ARCHITECTURE = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
 /** Rooms by their place in the tables: `src/text`, `lib/contract.js`. */
 const ROOMS = Array.from(ARCHITECTURE.matchAll(/^\| `((?:src|lib)\/[\w/.-]+)` \|/gm), ([, room]) => room);

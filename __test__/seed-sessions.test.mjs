@@ -9,6 +9,7 @@ import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
 import { calls, contents, numbered, result, says, slowSummarizer, user } from "./support/said.mjs";
 import { open } from "./support/sqlite.mjs";
+import { table } from "./support/tables.mjs";
 
 const { countTokens } = strata;
 const LABEL = "[上下文总结]";
@@ -567,18 +568,8 @@ for (const [place, options] of [
 
     test("what is no message or no session is refused, and nothing is kept of it", () => {
       const { manager } = managerOf();
-      for (const message of [
-        undefined,
-        {},
-        { role: "x", content: "" },
-        { role: "user" },
-        { role: "user", content: [] },
-        { role: "user", content: "", toolCalls: 1 },
-        { role: "user", content: [{ type: "video" }] },
-        { role: "user", content: "", toolCalls: [{ arguments: 1n }] },
-        { role: "user", content: "", id: "" },
-        { role: "user", content: "", timestamp: "yesterday" },
-      ])
+      const bigint = { role: "user", content: "", toolCalls: [{ arguments: 1n }] };
+      for (const message of [undefined, bigint, ...table("no-messages.json")])
         assert.throws(() => manager.addMessage("s", message), TypeError);
       const guarded = { ...calls("1", "ls"), toolResults: [{ success: true, data: "fine" }] };
       for (const take of [() => manager.addMessage("s", guarded), () => toOpenAIMessages([guarded])])

@@ -2,18 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { Agent } from "@earendil-works/pi-agent-core";
 import { ContextManager, fromAgentMessage, fromOpenAIMessages, toAgentMessages } from "pi-strata/sessions";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
 import { fieldsOf } from "./support/fields.mjs";
+import { ROOT } from "./support/root.mjs";
 import { calls, result, says, user } from "./support/said.mjs";
+import { table } from "./support/tables.mjs";
 
 const { validate } = strata;
 const LABEL = "[上下文总结]";
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 const agentOf = ({ streamFn }) =>
   new Agent({ initialState: { model: scriptedModel, tools: createTools(ROOT) }, streamFn });
@@ -103,36 +103,9 @@ test("ids of calls that begin alike stay different", () => {
 });
 
 test("parts of OpenAI's messages that pi has no block for become text", () => {
-  const parts = [
-    { type: "text", text: "What is this?" },
-    { type: "image_url", image_url: { url: "https://example.com/cat.png" } },
-    { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
-    { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AAAA" } },
-    { type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } },
-  ];
-  const custom = { id: "a", type: "custom", custom: { name: "sql", input: "select 1" } };
-  const back = toAgentMessages(
-    fromOpenAIMessages([
-      { role: "user", content: parts },
-      { role: "assistant", content: [{ type: "refusal", refusal: "I cannot say." }] },
-      { role: "assistant", content: null, refusal: "Not that either." },
-      { role: "assistant", content: null, tool_calls: [custom] },
-      { role: "tool", tool_call_id: "a", content: "1" },
-    ]),
-  );
-  const text = (...words) => words.map((each) => ({ type: "text", text: each }));
-  const given = { arguments: { value: "select 1" }, argumentsText: "select 1" };
-  assert.deepEqual(fieldsOf(back, "content"), [
-    [
-      ...text("What is this?", "https://example.com/cat.png"),
-      { type: "image", mimeType: "image/png", data: "AAAA" },
-      ...text("a.pdf", "[input_audio]"),
-    ],
-    text("I cannot say."),
-    text("Not that either."),
-    [{ type: "toolCall", id: "a", name: "sql", ...given }],
-    text("1"),
-  ]);
+  const { messages, contents } = table("openai-parts.json");
+  const back = toAgentMessages(fromOpenAIMessages(messages));
+  assert.deepEqual(fieldsOf(back, "content"), contents);
 });
 
 test("what pi sends in other roles comes in as the user's words", () => {

@@ -2,7 +2,6 @@
 // not pi's comes back as it came: through the hook under both schedules, through repair, and on the wire of real pi.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { createTransformContext, explain, repair, validate } from "../index.js";
 import { authors } from "./support/authors.mjs";
@@ -20,27 +19,15 @@ import {
   thinking,
   user,
 } from "./support/messages.mjs";
+import { printedBy } from "./support/root.mjs";
+import { table } from "./support/tables.mjs";
 import { judge } from "./support/wire/judge.mjs";
 import { PiWire } from "./support/wire/pi.mjs";
 
 const [claude] = authors;
 
 /** Name, list, and the positions in the order of the request. */
-const STRANGERS = [
-  ["a custom message", "u :a x =a", [0, 1, 3, 2]],
-  ["a shell command", "u :a b =a", [0, 1, 3, 2]],
-  ["a summary", "u :a s =a", [0, 1, 3, 2]],
-  ["a compaction's summary", "u :a k =a", [0, 1, 3, 2]],
-  ["a user message", "u :a u =a", [0, 1, 3, 2]],
-  ["an answer", "u :a a =a", [0, 1, 3, 2]],
-  ["a failed answer", "u :a f =a", [0, 1, 3, 2]],
-  ["one between parallel results, one behind them", "u :ab =a x =b b", [0, 1, 2, 4, 3, 5]],
-  ["several, in their order", "u :ab x =a b =b a", [0, 1, 3, 5, 2, 4, 6]],
-  ["another call with its result", "u :a :b =a =b", [0, 1, 3, 2, 4]],
-  ["in each of two groups", "u :a x =a :b b =b", [0, 1, 3, 2, 4, 6, 5]],
-  ["in groups within each other", "u :a :b x =b =a", [0, 1, 5, 2, 4, 3]],
-  ["in groups within each other, and behind", "u :a x :b =a x =b", [0, 1, 4, 2, 3, 6, 5]],
-].map(([name, words, order]) => [name, spelled(words), order]);
+const STRANGERS = table("strangers.json").map(([name, words, order]) => [name, spelled(words), order]);
 
 /** Messages that pi does not send, or sends at no place of their own. */
 const UNSENT = [
@@ -218,20 +205,9 @@ const unreadable = {
 
 /** A list of each other shape, by the mark that shows it. */
 const FOREIGN = {
-  'role "tool"': [user(), answer([]), { role: "tool", content: "x" }],
-  'role "function"': [user(), { role: "function", name: "f", content: "x" }],
-  'role "developer"': [{ role: "developer", content: "x" }, user()],
-  'role "model"': [{ role: "model", content: "x" }],
-  'field "tool_calls"': [user(), { role: "assistant", content: null, tool_calls: [] }],
-  'field "tool_call_id"': [{ type: "tool", content: "x", tool_call_id: "a" }],
-  'field "toolResults"': [user(), { role: "assistant", content: "x", toolResults: [] }],
-  'field "parts"': [{ role: "user", parts: [{ text: "q" }] }],
+  ...table("foreign-shapes.json"),
   'field "_getType"': [{ content: "q", _getType: () => "human" }],
-  'block "tool-call"': [user(), { role: "assistant", content: [{ type: "tool-call", toolCallId: "a" }] }],
-  'block "tool-result"': [user(), { role: "user", content: [{ type: "tool-result", toolCallId: "a" }] }],
   'block "tool_use"': [user(), { role: "assistant", content: [{ type: "tool_use", id: "a" }, unreadable] }],
-  'block "tool_result"': [user(), { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }],
-  'block "functionCall"': [user(), { role: "assistant", content: [{ functionCall: { name: "f" } }] }],
 };
 
 describe("a list of another shape", () => {
@@ -278,11 +254,7 @@ describe("a list of another shape", () => {
       const list = [{ role: "tool", content: "x" }];
       const hook = createTransformContext();
       hook(list).then(() => hook(list)).then(() => createTransformContext()(list)).then(() => repair(repair(list)));`;
-    const root = new URL("..", import.meta.url);
-    const said = execFileSync(process.execPath, ["--no-warnings", "-e", script], {
-      cwd: root,
-      encoding: "utf8",
-    });
+    const said = printedBy(script, "--no-warnings");
     assert.equal(said, "PiStrataWarning unknownShape\nPiStrataWarning unknownShape\n");
   });
 });

@@ -8,12 +8,11 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { createRequire } from "node:module";
 import path from "node:path";
 import { before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { fieldsOf } from "./support/fields.mjs";
+import { ROOT } from "./support/root.mjs";
 import { needingMissingLibrary, needingNewerGlibc } from "./support/spoiled-addon.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const { status } = createRequire(import.meta.url)("../index.js");
 const { napi } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
 

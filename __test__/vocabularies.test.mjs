@@ -7,6 +7,7 @@ import { before, describe, test } from "node:test";
 import { countTokens, createTransformContext, explain, isWithinTokenLimit } from "../index.js";
 import { getEncoding, loadEncoding } from "../lib/tokens/index.js";
 import { fieldsOf } from "./support/fields.mjs";
+import { table } from "./support/tables.mjs";
 import { characterOf, installOracles, oracleOf, VOCABULARIES } from "./support/vocabularies/index.mjs";
 import { strings } from "./support/vocabularies/strings.mjs";
 
@@ -143,81 +144,14 @@ describe("a loaded encoding", () => {
 });
 
 describe("a file that cannot be used is one error with its place", () => {
-  const cases = [
-    ["is empty", "", /the file: is empty/],
-    ["cut", '{"model": {"type": "BPE", "vocab": {"a": 0', /line 1, column \d+: EOF/],
-    [
-      "another model",
-      '{"model": {"type": "Unigram", "vocab": [["a", -1.5]]}}',
-      /model.type: Unigram is not supported/,
-    ],
-    ["words in pieces", '{"model": {"type": "WordPiece", "vocab": {}}}', /WordPiece is not supported/],
-    [
-      "no ByteLevel",
-      file({ pre_tokenizer: { type: "Metaspace" } }),
-      /pre_tokenizer: Metaspace is not supported/,
-    ],
-    [
-      "a type that moves a cursor",
-      '{"model": {"type": "\\u001b[2J"}}',
-      /model.type: \\u\{1b\}\[2J is not supported/,
-    ],
-    ["no type", file({ pre_tokenizer: {} }), /pre_tokenizer: a part without a type is not supported/],
-    ["lower case", file({ normalizer: { type: "Lowercase" } }), /normalizer: Lowercase is not supported/],
-    [
-      "a merge of nothing",
-      file({}, { merges: [["", "a"]] }),
-      /model.merges\[0\]: token "" is not in the vocabulary/,
-    ],
-    [
-      "a merge of strangers",
-      file({}, { merges: ["a b", "b c"] }),
-      /model.merges\[0\]: token "ab" is not in the vocabulary/,
-    ],
-    ["a token of no text", unreadable(), /byte \d+: is not UTF-8/],
-    ["an id twice", file({}, { vocab: { ...vocab(), ab: 97 } }), /the id 97 is another token's, too/],
-    ["an id too high", file({}, { vocab: { ...vocab(), ab: 2 ** 31 } }), /the id 2147483648 is not below/],
-    ["a byte missing in ranks", "YQ== 0\n", /no token is the byte 0x00/, { pattern: "gpt2" }],
-    ["no bytes", file({}, { vocab: { ab: 0 } }), /no token is a byte/],
-    [
-      "bytes written otherwise",
-      file({}, { vocab: { a: 0 }, byte_fallback: true }),
-      /model.byte_fallback: is not supported .* the byte 0x00/,
-    ],
-    [
-      "an unknown token that is none",
-      file({}, { vocab: { a: 0 }, unk_token: "<unk>" }),
-      /model.unk_token: token "<unk>" is not in the vocabulary/,
-    ],
-    ["ranks twice", "YQ== 0\nYg== 0\n", /line 2: the id 0 is another token's, too/],
-    ["no ranks", "what is this?\n", /line 1: is not a token in base64/],
-    ["a pointer", "version https://git-lfs.github.com/spec/v1\n", /the file: is a pointer of Git LFS/],
-    ["a byte order mark", "\ufeffYQ== 0\n", /no token is the byte 0x00/, { pattern: "gpt2" }],
-    [
-      "a pattern of no known name",
-      "YQ== 0\n",
-      /the pattern: is no regular expression, nor .* kimi/,
-      { pattern: "Kimi" },
-    ],
-    [
-      "a pattern that looks around",
-      file({ pre_tokenizer: split("(?<=a)b") }),
-      /the pattern: look-around.* at offset 0/,
-    ],
-    [
-      "a pattern that backtracks",
-      file({ pre_tokenizer: split("(a)\\1") }),
-      /the pattern: backreferences.* at offset 3/,
-    ],
-    [
-      "a pattern that explodes",
-      file({ pre_tokenizer: split("((\\p{L}{1,999}){1,999}){1,999}") }),
-      /the pattern: /,
-    ],
-    ["arrays without end", `{"normalizer": ${"[".repeat(1_000_000)}`, /recursion limit/],
-  ];
-  for (const [name, text, wanted, options] of cases) {
-    test(name, () => assert.rejects(loadEncoding(Buffer.from(text), { name, ...options }), wanted));
+  const cases = {
+    ...table("vocabularies.json"),
+    "a token of no text": { text: unreadable(), says: "byte \\d+: is not UTF-8" },
+    "arrays without end": { text: `{"normalizer": ${"[".repeat(1_000_000)}`, says: "recursion limit" },
+  };
+  for (const [name, { says, pattern, ...made }] of Object.entries(cases)) {
+    const text = made.text ?? fileOf(made);
+    test(name, () => assert.rejects(loadEncoding(Buffer.from(text), { name, pattern }), new RegExp(says)));
   }
 
   test("100 MB that are no vocabulary", async () => {
@@ -260,6 +194,12 @@ function split(pattern) {
       { type: "ByteLevel", add_prefix_space: false, use_regex: false },
     ],
   };
+}
+
+/** A file of one part that is as `file` has it, with more `tokens`, or that splits by this pattern. */
+function fileOf({ file: { model, ...rest } = {}, tokens, split: pattern }) {
+  const parts = pattern === undefined ? rest : { pre_tokenizer: split(pattern) };
+  return file(parts, { ...(tokens && { vocab: { ...vocab(), ...tokens } }), ...model });
 }
 
 function file(rest, model) {

@@ -25,7 +25,7 @@ export function budgetOf({ name, os, cpu = [] }) {
 
 /** The files that the root package may hold. */
 const ROOT_FILES = [
-  /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|openclaw\.plugin\.json|lib\/(sessions|tokens|tools)\/\w+\.json|pi-extension\/settings\.schema\.json|index\.js|index\.d\.ts)$/,
+  /^(package\.json|README(\.zh-CN)?\.md|THIRD-PARTY-NOTICES\.md|LICENSE|CHANGELOG\.md|contract\.json|openclaw\.plugin\.json|lib\/(native|sessions|tokens|tools)\/\w+\.json|lib\/cli\/help\.txt|pi-extension\/settings\.schema\.json|index\.js|index\.d\.ts)$/,
   /^bin\/[\w-]+\.m?js$/,
   /^lib\/[\w./-]+\.(js|mjs|d\.ts|sql)$/,
   /^lib\/inspector\/page\.html$/,

@@ -2,51 +2,10 @@
 // installed. It keeps a session file's entries, bills as pi's catalogue says, and keeps its prompt cache warm as pi does.
 
 import { countTokens } from "../../index.js";
+import { table } from "./tables.mjs";
 
-/** Dollars for a million tokens. */
-const prices = (input, output, cacheRead, cacheWrite) => ({ input, output, cacheRead, cacheWrite });
-const above = (inputTokensAbove, ...of) => ({ inputTokensAbove, ...prices(...of) });
-
-/** Entries of pi-ai 1.5.2's catalogue. */
-export const MODELS = {
-  haiku: {
-    id: "claude-haiku-5-5",
-    provider: "anthropic",
-    api: "anthropic-messages",
-    contextWindow: 1_000_000,
-    cost: { ...prices(0.1, 0.5, 0.01, 0.125), tiers: [above(100_000, 0.5, 2.5, 0.05, 0.625)] },
-    promptCache: { short: 300, long: 3600 },
-  },
-  gpt: {
-    id: "gpt-6.1-sol",
-    provider: "openai",
-    api: "openai-responses",
-    contextWindow: 1_050_000,
-    cost: { ...prices(2, 10, 0.1, 2.5), tiers: [above(272_000, 4, 15, 0.2, 5)] },
-  },
-  glm: {
-    id: "glm-5.3",
-    provider: "zai",
-    api: "openai-completions",
-    contextWindow: 1_048_576,
-    cost: prices(1.4, 4.4, 0.26, 0),
-  },
-  opus: {
-    id: "claude-opus-5-5",
-    provider: "anthropic",
-    api: "anthropic-messages",
-    contextWindow: 1_000_000,
-    cost: prices(4, 20, 0.2, 5),
-    promptCache: { short: 300, long: 3600 },
-  },
-  local: {
-    id: "qwen-on-this-machine",
-    provider: "local",
-    api: "openai-completions",
-    contextWindow: 65_536,
-    cost: prices(0, 0, 0, 0),
-  },
-};
+/** Entries of pi-ai 1.5.2's catalogue; a cost is in dollars for a million tokens. */
+export const MODELS = table("catalogue.json");
 
 /** What pi's providers count beside the messages, and for each token of cl100k_base. */
 const OVERHEAD_TOKENS = 8_000;

@@ -1,14 +1,12 @@
 // What endpoints say of a request that is too long, and of other things: the sections of expected/refusals.txt.
 
-import { readFileSync } from "node:fs";
+import { sectionsOf } from "./tables.mjs";
 
-const SECTIONS = readFileSync(new URL("../expected/refusals.txt", import.meta.url), "utf8").split("\n## ");
+const SECTIONS = sectionsOf("refusals.txt");
 
 /** The lines of a section, each as a function of the tokens of the prompt, the limit and the tokens of the answer. */
 export function wordsOf(title) {
-  const [, ...lines] = SECTIONS.find((section) => section.startsWith(title))
-    .trim()
-    .split("\n");
+  const [, lines] = SECTIONS.find(([section]) => section.startsWith(title));
   return lines.map((line) => (n, l, o) => {
     const numbers = { n, l, o, "n+o": n + o, "n-l": n - l, "n-1000": n - 1000 };
     const number = (_, name) => numbers[name] ?? numbers[name[0]].toLocaleString("en");

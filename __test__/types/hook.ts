@@ -10,9 +10,6 @@ export const hooks73: Hook<Options73>[] = [transformContext, createTransformCont
 export const hooks74: Hook<Options74>[] = [transformContext, createTransformContext()];
 export const hooks87: Hook<Options87>[] = [transformContext, createTransformContext()];
 
-export const options74: Pick<Options74, "transformContext"> = { transformContext };
-export const options87: Pick<Options87, "transformContext"> = { transformContext };
-
 /** What goes in comes out: an application's own messages keep their type. */
 interface Note {
   role: "note";

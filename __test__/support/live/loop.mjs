@@ -79,8 +79,7 @@ export class Loop {
 
   #record({ model, given, sent, reply, unchanged, before }) {
     const events = this.#events;
-    const { tokensBefore, tokensAfter, schedule, reason, blockedMs, totalMs } =
-      events.find(({ type }) => type === "transformed") ?? {};
+    const { tokensAfter, schedule, reason } = events.find(({ type }) => type === "transformed") ?? {};
     return {
       call: this.calls,
       model,
@@ -93,11 +92,8 @@ export class Loop {
       readTokens: reply.read,
       isRefused: reply.isRefused,
       estimate: tokensAfter,
-      estimateBefore: tokensBefore,
       schedule,
       reason,
-      blockedMs,
-      totalMs,
       saysOverflow: events.some(({ type }) => type === "contextOverflow"),
       failure: events.find(({ type }) => type === "failed")?.message,
       events,

