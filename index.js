@@ -6,24 +6,45 @@
 require("./lib/native/floor.js");
 const { hookOptions } = require("./contract.json");
 
-exports.transformContext = (...given) => require("./lib/hook/hook.js").transformContext(...given);
-exports.createTransformContext = (options) => require("./lib/hook/hook.js").createTransformContext(options);
-exports.getContextWindow = (model) => require("./lib/hook/options.js").getContextWindow(model);
-exports.explain = (...given) => require("./lib/tools/explain.js").explain(...given);
+const KEEP_RECENT_TOOL_RESULTS = hookOptions.keepRecentToolResults.default;
+const KEEP_RECENT_THINKING = hookOptions.keepRecentThinking.default;
+const CONTEXT_RATIO = hookOptions.contextRatio.default;
+const KEEP_RECENT_MESSAGES = hookOptions.keepRecentMessages.default;
+const SUMMARY_HEAD_LINES = hookOptions.summaryHeadLines.default;
+const SUMMARY_TAIL_LINES = hookOptions.summaryTailLines.default;
 
-exports.countTokens = (...given) => require("./lib/tools/count.js").countTokens(...given);
-exports.countTokensAsync = (...given) => require("./lib/tools/count.js").countTokensAsync(...given);
-exports.estimateTokens = (...given) => require("./lib/guard/index.js").estimateTokens(...given);
-exports.isWithinTokenLimit = (...given) => require("./lib/tools/count.js").isWithinTokenLimit(...given);
+const transformContext = (...given) => require("./lib/hook/hook.js").transformContext(...given);
+const createTransformContext = (options) => require("./lib/hook/hook.js").createTransformContext(options);
+const getContextWindow = (model) => require("./lib/hook/options.js").getContextWindow(model);
+const explain = (...given) => require("./lib/tools/explain.js").explain(...given);
 
-exports.createRecallTool = (messages) => require("./lib/tools/recall.js").createRecallTool(messages);
-exports.validate = (...given) => require("./lib/tools/validate.js").validate(...given);
-exports.repair = (...given) => require("./lib/tools/validate.js").repair(...given);
-exports.status = () => require("./lib/native/native.js").status();
+const countTokens = (...given) => require("./lib/tools/count.js").countTokens(...given);
+const countTokensAsync = (...given) => require("./lib/tools/count.js").countTokensAsync(...given);
+const estimateTokens = (...given) => require("./lib/guard/index.js").estimateTokens(...given);
+const isWithinTokenLimit = (...given) => require("./lib/tools/count.js").isWithinTokenLimit(...given);
 
-exports.KEEP_RECENT_TOOL_RESULTS = hookOptions.keepRecentToolResults.default;
-exports.KEEP_RECENT_THINKING = hookOptions.keepRecentThinking.default;
-exports.CONTEXT_RATIO = hookOptions.contextRatio.default;
-exports.KEEP_RECENT_MESSAGES = hookOptions.keepRecentMessages.default;
-exports.SUMMARY_HEAD_LINES = hookOptions.summaryHeadLines.default;
-exports.SUMMARY_TAIL_LINES = hookOptions.summaryTailLines.default;
+const createRecallTool = (messages) => require("./lib/tools/recall.js").createRecallTool(messages);
+const validate = (...given) => require("./lib/tools/validate.js").validate(...given);
+const repair = (...given) => require("./lib/tools/validate.js").repair(...given);
+const status = () => require("./lib/native/native.js").status();
+
+module.exports = {
+  transformContext,
+  createTransformContext,
+  getContextWindow,
+  explain,
+  countTokens,
+  countTokensAsync,
+  estimateTokens,
+  isWithinTokenLimit,
+  createRecallTool,
+  validate,
+  repair,
+  status,
+  KEEP_RECENT_TOOL_RESULTS,
+  KEEP_RECENT_THINKING,
+  CONTEXT_RATIO,
+  KEEP_RECENT_MESSAGES,
+  SUMMARY_HEAD_LINES,
+  SUMMARY_TAIL_LINES,
+};

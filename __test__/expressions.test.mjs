@@ -38,7 +38,14 @@ const files = ["lib", "pi-extension"].flatMap((folder) => {
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
   return names.filter((name) => /\.m?js$/.test(name)).map((name) => join(ROOT, folder, name));
 });
-const expressions = files.flatMap(expressionsIn);
+/** The expressions that files of data hold: those that read errors. */
+const inTables = [
+  ...Object.values(require("../lib/sessions/database_errors.json")).map(
+    ({ sentence, ...patterns }) => patterns,
+  ),
+  ...require("../lib/native/advice.json").rows.map(({ hint, ...patterns }) => patterns),
+].flatMap((patterns) => Object.values(patterns).map((pattern) => new RegExp(pattern, "g")));
+const expressions = [...files.flatMap(expressionsIn), ...inTables];
 
 const patterns = ["**/*-*-*.md", "**/a/**/b/**/c", "*a*a*a*a*b"];
 const isProtected = pathProtection(patterns, "/");
