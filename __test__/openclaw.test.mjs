@@ -78,7 +78,8 @@ class Host {
   /** A subagent that begins with the transcript. */
   async fork() {
     const who = { sessionId: "child", sessionKey: "child" };
-    const child = new Host({ transcript: structuredClone(this.transcript), who });
+    const { transcript, window, prompt, tools } = this;
+    const child = new Host({ transcript: structuredClone(transcript), window, prompt, tools, who });
     child.#factory = this.#factory;
     const spawn = { parentSessionKey: this.who.sessionKey, childSessionKey: "child", contextMode: "fork" };
     await this.engine().prepareSubagentSpawn?.(spawn);
@@ -88,7 +89,7 @@ class Host {
   /** An engine lives for one operation. */
   engine() {
     const engine = this.#factory({});
-    for (const method of ["ingest", "assemble", "compact", "commitTurn", "afterTurn"])
+    for (const method of ["bootstrap", "ingest", "assemble", "compact", "commitTurn", "afterTurn"])
       assert.equal(typeof engine[method], "function");
     return engine;
   }
@@ -110,8 +111,16 @@ class Host {
     return this.#message(answer(content, { model: "claude-test", usage, stopReason }));
   }
 
-  /** Resolves with the messages before the question. Transcripts come out of SQLite: each call reads copies. */
+  /**
+   * Resolves with the messages before the question. Transcripts come out of SQLite: each call reads copies. OpenClaw tells the
+   * window before each request of a session that has messages.
+   */
   async ask(prompt, { model = "claude-test", window = this.window } = {}) {
+    if (this.transcript.length > 0) {
+      const runtimeContext = { tokenBudget: window };
+      const { bootstrapped } = await this.engine().bootstrap({ ...this.who, runtimeContext });
+      assert.equal(bootstrapped, false);
+    }
     const assembled = await this.engine().assemble({
       ...this.who,
       messages: structuredClone(this.transcript),
@@ -148,7 +157,6 @@ class Host {
     const commit = {
       advancementKey: `${this.who.sessionKey} ${this.#turns}`,
       messages: pending,
-      runtimeContext: { tokenBudget: model.window ?? this.window },
       ...this.who,
     };
     assert.deepEqual(await this.engine().commitTurn(commit), { status: "committed" });
@@ -213,7 +221,17 @@ describe("through a host's life cycle", () => {
     assert.deepEqual(host.warnings, []);
   });
 
-  test("tools that the host's budget leaves in are counted from the second turn on", async () => {
+  test("a restart, a fork and a fallback of the same window under a large prompt send what the session sent", async () => {
+    const host = await Host.after(20, { window: 64_000, prompt: 35_000 });
+    const whole = await host.ask("go on");
+    const child = await host.fork();
+    assert.deepEqual(await child.ask("go on"), whole);
+    assert.deepEqual(await host.ask("go on", { model: "fallback" }), whole);
+    host.restart();
+    assert.deepEqual(await host.ask("go on"), whole);
+  });
+
+  test("tools that the host's budget leaves in are counted", async () => {
     const host = new Host({ window: 64_000, prompt: 5_000, tools: 30_000 });
     for (let turn = 0; turn < 60; turn += 1) await host.turn(`question ${turn}`, 2);
     const sizes = host.requests.map(({ size }) => size);
@@ -237,7 +255,7 @@ describe("through a host's life cycle", () => {
     const small = { model: "small", window: 12_000 };
     const whole = await host.ask("go on");
     const child = await host.fork();
-    assert.deepEqual(await child.ask("go on", { window: 400_000 }), whole, "a fork sends its parent's bytes");
+    assert.deepEqual(await child.ask("go on"), whole, "a fork sends its parent's bytes");
     for (const one of [child, host]) {
       await one.turn("is all well?", 1, small);
       assert.ok(one.requests.at(-1).size < 12_000);

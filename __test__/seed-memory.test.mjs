@@ -168,6 +168,26 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     );
   });
 
+  test("rounds that the host has summarised are not handed out again, also behind a cut summary", () => {
+    const { memory } = memoryOf({ contextWindow: 100_000 });
+    const messages = rounds(8);
+    const asked = () =>
+      fieldsOf(
+        memory.getMessagesForSummarization(messages).messages.filter(({ role }) => role === "user"),
+        "content",
+      );
+    const questions = (from, to) => Array.from({ length: to - from }, (_, n) => `Question ${from + n}?`);
+    assert.deepEqual(asked(), questions(0, 7));
+    memory.applySummarization('[{"q":"0","a":"a"},{"q":"1","a":"a"},{"q":"2"');
+    assert.deepEqual(asked(), questions(2, 7));
+    messages.push(...round(8));
+    assert.deepEqual(asked(), questions(2, 8), "nothing came of it");
+    memory.applySummarization('[{"q":"2","a":"a"},{"q":"3"');
+    assert.deepEqual(asked(), questions(3, 8));
+    memory.applySummarization('[{"q":"3 to 7","a":"a"}]');
+    assert.deepEqual(asked(), []);
+  });
+
   test("rounds that the host's summary does not cover are summarised: behind a cut, or given since", async () => {
     const messages = rounds(12);
     const host = (count) =>
@@ -563,6 +583,31 @@ describe("one conversation", () => {
     const { messages: next } = await memory.beforePrompt(messages, "And now?");
     assert.deepEqual(next.slice(0, -1), messages);
     assert.throws(() => memoryOf({ contextWindow, history: [{ q: 1 }] }), /history/);
+  });
+
+  test("a system prompt that is renewed at each turn changes neither what is summarised nor what is kept", async () => {
+    /** What is sent and remembered with a prompt that `prompt(n)` makes for turn `n`; the host keeps its own transcript. */
+    const played = async (prompt) => {
+      const { memory, events } = memoryOf({ contextWindow: 600, history: [{ q: "My name?", a: "Mei" }] });
+      const own = [];
+      const sent = [];
+      for (let n = 0; n < 30; n += 1) {
+        const [question, reply] = round(n);
+        const system = prompt(n);
+        const { messages } = await memory.beforePrompt([...system, ...own], textOf(question));
+        assert.deepEqual(messages.slice(0, system.length), system);
+        sent.push(messages.slice(system.length).map(textOf));
+        own.push(question, reply);
+        await memory.afterReply([...system, ...own]);
+      }
+      assert.ok(events.some(({ type }) => type === "new_conversation_with_summary"));
+      return { sent, history: memory.history, told: fieldsOf(events, "type") };
+    };
+    const system = (content) => [{ role: "system", content, timestamp: Date.now() }];
+    const steady = await played(() => system("Be brief. It is early."));
+    assert.deepEqual(await played((n) => system(`Be brief. It is ${String(n).padStart(2, "0")} h.`)), steady);
+    const late = await played((n) => (n < 2 ? [] : system("Be brief. It is early.")));
+    assert.deepEqual(late, steady);
   });
 
   test("opens with the stored pairs, and adds those of a newer transcript", async () => {

@@ -58,9 +58,7 @@ class Session {
   /** Tokens for the messages before the question. */
   #window;
   #questionTokens = 0;
-  /** Tokens of the window for the answer. */
-  #reserve = 0;
-  /** Most tokens of a whole request, tools included: the host's budget does not exclude these. Undefined until a turn told it. */
+  /** Most tokens of a whole request, tools included: the host's budget does not exclude these. Undefined if the host told none. */
   #most;
   /** Overflows so far, `{ at, answer }`: the length of the refused list and the answer that stands behind it for the hook. */
   #refusals = [];
@@ -91,8 +89,10 @@ class Session {
     this.#hook = new Hook(id, options, { excludedTokens: [undefined, handler] });
   }
 
-  async assemble(messages, { tokenBudget: budget = getContextWindow(), prompt = "", runtimeSettings }) {
-    this.#reserve = runtimeSettings?.limits?.maxOutputTokens ?? 0;
+  /** Makes a request. `window` is the context window of the model, if the host told it. */
+  async assemble(messages, window, { tokenBudget: budget = getContextWindow(), prompt = "", runtimeSettings }) {
+    const reserve = runtimeSettings?.limits?.maxOutputTokens ?? 0;
+    this.#most = window > reserve ? window - reserve : undefined;
     // The hook forgets refusals under another window. The question of a second try is another one, and so is its budget.
     if (!this.#isRefused) this.#window = Math.max(1, budget - this.#overflows);
     if (prompt !== this.#question.content) this.#question = { role: "user", content: prompt };
@@ -123,11 +123,6 @@ class Session {
     return Math.round(this.#tokens);
   }
 
-  /** Records the context window of the model. */
-  measured(window) {
-    if (window > this.#reserve) this.#most = window - this.#reserve;
-  }
-
   /** Records that a turn was answered. The next overflow is a new one. */
   answered() {
     if (this.#excess !== undefined) this.#overflows += 1;
@@ -138,6 +133,7 @@ class Session {
 function register(api) {
   const sessions = new Map();
   const turns = new Map();
+  const windows = new Map();
   const keyOf = ({ sessionKey, sessionId }) => sessionKey ?? sessionId;
   // A batch for a small window stays, so each model has its own hook. The latest is last.
   const sessionOf = ({ model, ...params }) => {
@@ -150,7 +146,6 @@ function register(api) {
   const known = (params) => [...(sessions.get(keyOf(params))?.values() ?? [])];
   const answered = (params) => {
     for (const session of known(params)) session.answered();
-    known(params).at(-1)?.measured(params.runtimeContext?.tokenBudget);
   };
 
   const engine = {
@@ -164,6 +159,11 @@ function register(api) {
         turnAdvancementIdempotency: "atomic-idempotent-v1",
       },
     },
+    // The host calls it before each `assemble` with messages.
+    async bootstrap(params) {
+      keep(windows, keyOf(params), params.runtimeContext?.tokenBudget);
+      return { bootstrapped: false };
+    },
     // The host stores the transcript.
     ingest: async () => ({ ingested: false }),
     ingestBatch: async () => ({ ingestedCount: 0 }),
@@ -174,7 +174,7 @@ function register(api) {
       answered(params);
       return { status: "committed" };
     },
-    assemble: ({ messages, ...params }) => sessionOf(params).assemble(messages, params),
+    assemble: ({ messages, ...params }) => sessionOf(params).assemble(messages, windows.get(keyOf(params)), params),
     async compact(params) {
       const isOverflow = SHRUNK_FOR.has(params.runtimeContext?.trigger);
       const tokensBefore = isOverflow ? known(params).at(-1)?.refuse(params) : undefined;

@@ -48,9 +48,15 @@ class RollingMemory {
   /** Tokens of the newest report beyond the counted ones: the system prompt, the tools, another tokenizer. */
   #beside = 0;
   #history = [];
-  /** The messages of the last roll-over or opening, and the new conversation. Empty before it, once the transcript's memory is known. */
+  /**
+   * The messages of the last roll-over or opening, and the new conversation, both without system messages. Empty before it, once
+   * the transcript's memory is known.
+   */
   #last;
-  /** The rounds that a host took to summarise, and the memory at that time: a changed one holds their summary. */
+  /**
+   * The rounds that a host took to summarise behind `covered` ones that the memory holds, and the memory at that time: a changed
+   * one holds the summary of all.
+   */
   #taken;
   /** Abort the calls that run or wait. */
   #pending = new Set();
@@ -81,11 +87,13 @@ class RollingMemory {
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
+    const uncovered = this.#uncovered(rounds);
     const { rounds: before = [], history } = this.#taken ?? {};
     // The summary of an earlier request may still come. It covers fewer rounds.
     const isAwaited = before.length > 0 && history === this.#history && opensWith(rounds, before);
-    if (!isAwaited) this.#taken = { rounds, history: this.#history };
-    return { messages: rounds.flatMap(conversationOf), history: this.history };
+    const covered = rounds.length - uncovered.length;
+    if (!isAwaited) this.#taken = { rounds, covered, history: this.#history };
+    return { messages: uncovered.flatMap(conversationOf), history: this.history };
   }
 
   applySummarization(summary) {
@@ -93,7 +101,7 @@ class RollingMemory {
     // A cut answer covers the first rounds only, behind the pairs of the memory that it repeats.
     const known = new Set(this.#history.map(({ q }) => q));
     const covered = pairs.filter(({ q }) => !known.has(q)).length;
-    if (isCut && pairs.length > 0) this.#taken?.rounds.splice(covered);
+    if (isCut && pairs.length > 0) this.#taken?.rounds.splice(this.#taken.covered + covered);
     this.#remember(pairs);
     return this.history;
   }
@@ -160,19 +168,22 @@ class RollingMemory {
   #opened(given, question) {
     const said = withoutQuestion(given, question);
     if (question === undefined || this.#history.length === 0 || !said.every(isSystem)) return undefined;
-    this.#last = { given: said, made: [...said, userMessage(memoryText(this.#history))] };
-    return withQuestion(this.#last.made, question);
+    this.#last = { given: [], made: [userMessage(memoryText(this.#history))] };
+    return withQuestion([...said, ...this.#last.made], question);
   }
 
-  /** Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. */
+  /**
+   * Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. System messages may
+   * change from turn to turn.
+   */
   #sinceLast(given) {
     const { given: before, made } = this.#last ?? {};
-    if (before === undefined || given.length < before.length) return given;
-    const isSame = before.every((message, index) => isSameMessage(message, given[index]));
-    // A host that opened with the memory may have kept it, perhaps behind its system prompt.
-    const next = given[before.length];
-    const isKept = before.every(isSystem) && (isSystem(next) || readMemory(next) !== undefined);
-    return isSame && !isKept ? [...made, ...given.slice(before.length)] : given;
+    if (before === undefined) return given;
+    const said = given.filter((message) => !isSystem(message));
+    const isSame = before.every((message, index) => isSameMessage(message, said[index]));
+    // A host that opened with the memory may have kept it.
+    const isKept = before.length === 0 && readMemory(said[0]) !== undefined;
+    return isSame && !isKept ? [...given.filter(isSystem), ...made, ...said.slice(before.length)] : given;
   }
 
   /** Returns the tokens that a report counts beside the counted messages before its answer. */
@@ -228,11 +239,13 @@ class RollingMemory {
     const isNew = summarizedCount > 0 || !isDeepStrictEqual(merged, history);
     const kept = tail.flatMap(withoutPast);
     const opened = history.length === 0 ? fromFirstUser(kept) : [userMessage(memoryText(history)), ...kept];
-    const made = [...system, ...opened];
     // Before the events, so that their listeners find the new memory.
     this.#history = history;
     this.#taken = undefined;
-    if (isNew) this.#last = { given: withoutQuestion(given, question), made };
+    if (isNew) {
+      const said = withoutQuestion(given, question).filter((message) => !isSystem(message));
+      this.#last = { given: said, made: opened };
+    }
     const tell = (type, summary, details) =>
       this.#reporter.emit({ type, summary: JSON.stringify(summary), summarizedCount, ...details });
     if (summarizedCount > 0) tell("context_summarized", merged, hadHistory && { hasHistorySummary: true });
@@ -242,15 +255,14 @@ class RollingMemory {
       ...(question !== undefined && { pendingUserMessage: plainText(question) }),
       ...(overflow !== undefined && { isOverflow: true }),
     });
-    // A copy, because the host owns the returned array.
-    return withQuestion(made.slice(), question);
+    return withQuestion([...system, ...opened], question);
   }
 
   /** Drops the rounds that the host has summarised. */
   #uncovered(rounds) {
-    const { rounds: taken = [], history } = this.#taken ?? {};
-    const isCovered = history !== this.#history && opensWith(rounds, taken);
-    return isCovered ? rounds.slice(taken.length) : rounds;
+    const { rounds: taken = [], covered, history } = this.#taken ?? {};
+    const count = history === this.#history ? covered : taken.length;
+    return opensWith(rounds, taken) ? rounds.slice(count) : rounds;
   }
 
   /** Keeps the newest messages that fit: all, those without tool traffic, or none. */
