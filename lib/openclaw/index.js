@@ -90,7 +90,11 @@ class Session {
   }
 
   /** Makes a request. `window` is the context window of the model, if the host told it. */
-  async assemble(messages, window, { tokenBudget: budget = getContextWindow(), prompt = "", runtimeSettings }) {
+  async assemble(
+    messages,
+    window,
+    { tokenBudget: budget = getContextWindow(), prompt = "", runtimeSettings },
+  ) {
     const reserve = runtimeSettings?.limits?.maxOutputTokens ?? 0;
     this.#most = window > reserve ? window - reserve : undefined;
     // The hook forgets refusals under another window. The question of a second try is another one, and so is its budget.
@@ -174,7 +178,8 @@ function register(api) {
       answered(params);
       return { status: "committed" };
     },
-    assemble: ({ messages, ...params }) => sessionOf(params).assemble(messages, windows.get(keyOf(params)), params),
+    assemble: ({ messages, ...params }) =>
+      sessionOf(params).assemble(messages, windows.get(keyOf(params)), params),
     async compact(params) {
       const isOverflow = SHRUNK_FOR.has(params.runtimeContext?.trigger);
       const tokensBefore = isOverflow ? known(params).at(-1)?.refuse(params) : undefined;
