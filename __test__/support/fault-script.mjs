@@ -103,7 +103,6 @@ async function questionsAt(seed) {
     () => strata.countTokensAsync([texts]),
     () => strata.isWithinTokenLimit("text", 9),
     () => tokens.getEncoding("cl100k_base").encode("text"),
-    () => tokens.getEncoding("cl100k_base").decode([9]),
     () => strata.validate(conversation(seed, { length: 9 })),
     () => strata.repair(conversation(seed, { length: 9, noise: 2 })),
     () => strata.explain(conversation(seed, { length: 9 })),
@@ -136,6 +135,7 @@ async function frontDoorsAt(seed) {
     () => memory.beforePrompt(messages, question),
     () => memory.afterReply(messages),
     () => recall.execute("id", { handle: "none" }),
+    () => tokens.getEncoding("cl100k_base").decode([9]),
   ];
   const ends = (outcome) => outcome.error === undefined || assertPlainError(outcome);
   for (const door of doors) await atEveryStep(door, ends);
