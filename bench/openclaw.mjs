@@ -1,9 +1,10 @@
-// Measures the OpenClaw engine beside OpenClaw without edits and with `contextPruning`, on recorded sessions:
-// `npm run bench:openclaw [-- SESSION…]`. Prints the table of `npm run bench:economy`. Summaries are not played.
+// Measures the OpenClaw engine beside OpenClaw without edits and with `contextPruning`, on the public recordings or on your own
+// sessions: `npm run bench:openclaw [-- SESSION…]`. Prints the table of `npm run bench:economy`. Summaries are not played.
 import strata from "../index.js";
 import { joinedText } from "../lib/hook/snapshot.js";
 import plugin from "../lib/openclaw/index.js";
 import { printComparison } from "./economy/compare.mjs";
+import { publicRecordings } from "./public.mjs";
 import { CONTEXT_WINDOW } from "./shared.mjs";
 
 /** Tokens that OpenClaw keeps free for the answer (`reserveTokensFloor`) and that it does not offer to an engine. */
@@ -14,16 +15,19 @@ function engine() {
   let makeEngine;
   plugin.register({ registerContextEngine: (_, factory) => (makeEngine = factory) });
   const session = { sessionId: "s", sessionKey: "s", tokenBudget: CONTEXT_WINDOW - RESERVE_TOKENS };
+  const runtimeContext = { tokenBudget: CONTEXT_WINDOW };
+  const runtimeSettings = { limits: { maxOutputTokens: RESERVE_TOKENS } };
   let turn = { start: -1, sent: [] };
   return async (messages) => {
-    const start = messages.findLastIndex(({ role }) => role === "user");
+    const start = Math.max(
+      0,
+      messages.findLastIndex(({ role }) => role === "user"),
+    );
     if (start !== turn.start) {
       const prompt = joinedText(messages[start].content);
-      const assembled = await makeEngine().assemble({
-        ...session,
-        messages: messages.slice(0, start),
-        prompt,
-      });
+      await makeEngine().bootstrap({ ...session, runtimeContext });
+      const given = messages.slice(0, start);
+      const assembled = await makeEngine().assemble({ ...session, runtimeSettings, messages: given, prompt });
       turn = { start, sent: assembled.messages };
     }
     return [...turn.sent, ...messages.slice(start)];
@@ -71,4 +75,6 @@ const policies = {
   "pi-strata": engine,
 };
 
-await printComparison(process.argv.slice(2), { contextWindow: CONTEXT_WINDOW, policies });
+const named = process.argv.slice(2);
+const files = named.length > 0 ? named : await publicRecordings();
+await printComparison(files, { contextWindow: CONTEXT_WINDOW, policies });
