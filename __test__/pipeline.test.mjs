@@ -299,7 +299,7 @@ for (const [name, make] of Object.entries(engines)) {
 
     test("refuses what is no chat, message, limit or handle", async () => {
       const own = (await tabled()).provider();
-      for (const chatId of [1.5, "", "a\0", "x".repeat(257), null, {}])
+      for (const chatId of [2n ** 64n, 1.5, "", "a\0", "x".repeat(257), null, {}])
         await assert.rejects(own.getHistory(chatId, 1), /chatId is/);
       await assert.rejects(own.getHistory(1, -1), /limit is -1/);
       const wrong = new RegExp(`^TypeError: ${name}\\.append: message\\.(role|content) must be`);

@@ -172,10 +172,11 @@ class StoredHistory {
   /** Checks a chat's name, a whole number or a text, and returns its key. "42" and 42 are one chat. */
   #chat(method, chatId) {
     const isText = typeof chatId === "string" && chatId !== "" && chatId.length <= MAX_CHAT_ID_CHARS;
-    const isWhole = typeof chatId === "bigint" || Number.isSafeInteger(chatId);
+    const isLong = typeof chatId === "bigint" && BigInt.asIntN(64, chatId) === chatId;
+    const isWhole = isLong || Number.isSafeInteger(chatId);
     if (!isWhole && !(isText && isPlain(chatId))) {
       throw new TypeError(
-        `${this.#owner}.${method}: chatId is ${show(chatId)}; it must be a whole number or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
+        `${this.#owner}.${method}: chatId is ${show(chatId)}; it must be a whole number of at most 64 bits or a text of at most ${MAX_CHAT_ID_CHARS} characters, without NUL and lone surrogates`,
       );
     }
     const isNumber = Number.isSafeInteger(Number(chatId)) && String(Number(chatId)) === chatId;

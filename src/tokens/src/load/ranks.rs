@@ -5,6 +5,9 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use super::{File, KNOWN, LoadError, LoadOptions, builder};
 use crate::arena::Arena;
 
+/// What is wrong with a line, and, for other kinds of files such as GGUF, what is read.
+const NO_RANK: &str = "is not a token in base64, a space and its rank; only tokenizer.json, tekken.json and files of ranks are read";
+
 pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
     let mut tokens = Arena::default();
     let mut bytes = Vec::new();
@@ -14,8 +17,7 @@ pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError
             continue;
         }
         let place = || format!("line {number}");
-        let (token, rank) = parse(line, &mut bytes)
-            .ok_or_else(|| LoadError::new(place(), "is not a token in base64, a space and its rank"))?;
+        let (token, rank) = parse(line, &mut bytes).ok_or_else(|| LoadError::new(place(), NO_RANK))?;
         tokens.put_checked(rank, token, place)?;
     }
     let Some(pattern) = &options.pattern else {
