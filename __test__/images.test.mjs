@@ -22,7 +22,9 @@ function session(count, { api = "anthropic-messages", perResult = 1, chars } = {
 
 const imagesOf = (messages) =>
   messages.flatMap(({ role, content }) =>
-    content.filter?.(({ type }) => type === "image").map(({ data }) => [role, data.replace(/A+$/, "")]),
+    Array.from(content)
+      .filter(({ type }) => type === "image")
+      .map(({ data }) => [role, data.replace(/A+$/, "")]),
   );
 const everyCall = (options) => createTransformContext({ schedule: "everyCall", ...options });
 const LARGE = { contextWindow: 1_000_000 };
@@ -186,13 +188,54 @@ for (const schedule of ["sticky", "everyCall"]) {
       const model = i < 10 ? "usual" : "strict";
       const images = imagesOf(await hook(messages)).map(([, name]) => name);
       assert.deepEqual(images, left, `call ${i}`);
-      if (images.includes("broken") || (i === 10 && images.length > 0)) {
-        left = i === 10 ? [] : left.filter((name) => name !== "broken");
+      if (images.includes("broken") || (model === "strict" && images.length > 0)) {
+        // What no model has accepted goes first, then all.
+        left = i === 11 ? [] : left.filter((name) => name !== (i === 10 ? "9." : "broken"));
         messages.push(answer([], { model, stopReason: "error", errorMessage }), user([text("go on")]));
       } else {
         left.push(i === 4 ? "broken" : `${i}.`);
         messages.push(answer(`:c${i}`, { model }), result(`c${i}`, [text("a page"), named(left.at(-1))]));
       }
+    }
+  });
+}
+
+for (const schedule of ["sticky", "everyCall"]) {
+  test(`${schedule}: what one model refuses comes back when another answers that had accepted it`, async () => {
+    const hook = createTransformContext({ schedule, calibrate: false, excludeTools: ["screen"] });
+    const names = async () => imagesOf(await hook(messages)).map(([, name]) => name);
+    const refuse = (words) => {
+      const model = "text-only";
+      messages.push(answer([], { model, stopReason: "error", errorMessage: words }), user("go on"));
+    };
+    const messages = [user([text("look"), named("plan")]), answer(":a", { model: "seeing" })];
+    messages.push(
+      result("a", [named("screen")], { toolName: "screen" }),
+      answer("a page", { model: "seeing" }),
+    );
+    messages.push(user("and now by another"));
+    assert.deepEqual(await names(), ["plan", "screen"]);
+    refuse("Model does not support images. Please use a model that does.");
+    assert.deepEqual(await names(), []);
+    messages.push(answer("fine", { model: "text-only" }), user("back"));
+    assert.deepEqual(await names(), []);
+    messages.push(answer("what page?", { model: "seeing" }), user("that one"));
+    assert.deepEqual(await names(), ["plan", "screen"]);
+  });
+
+  test(`${schedule}: a protected image that a model refuses takes no others with it`, async () => {
+    const protect = ({ content }) => JSON.stringify(content).includes("broken");
+    const hook = createTransformContext({ schedule, calibrate: false, protect });
+    const messages = [user([named("plan")]), answer(":a"), result("a", [named("broken")])];
+    for (let i = 0; i < 3; i += 1) {
+      assert.deepEqual(
+        imagesOf(await hook(messages)).map(([, name]) => name),
+        ["plan", "broken"],
+      );
+      messages.push(
+        answer([], { stopReason: "error", errorMessage: "400 Could not process image" }),
+        user("hm"),
+      );
     }
   });
 }

@@ -216,6 +216,22 @@ for (const schedule of ["sticky", "everyCall"]) {
     assert.deepEqual(await thoughts(), ["thought 0", "thought 1", "new"]);
   });
 
+  test(`${schedule}: refused thinking stays away, whatever an extension adds to each request`, async () => {
+    const hook = createTransformContext({ schedule, keepRecentThinking: 100 });
+    const [words] = wordsOf("the thinking is");
+    const list = [
+      user(),
+      answer([thinking("thought"), call("c")]),
+      result("c"),
+      refused(words()),
+      user("go on"),
+    ];
+    for (let i = 0; i < 3; i += 1) {
+      const sent = await hook([...list, user(`reminder ${i}`)]);
+      assert.doesNotMatch(JSON.stringify(sent), /thought/);
+    }
+  });
+
   test(`${schedule}: protected thinking stays even if its provider refuses it`, async () => {
     const protect = ({ content }) => JSON.stringify(content).includes("thought 1");
     const hook = createTransformContext({ schedule, keepRecentThinking: 100, protect });

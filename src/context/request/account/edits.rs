@@ -68,7 +68,10 @@ impl Account {
 
     /// Sends a message as it came.
     pub fn send_whole(&mut self, index: usize) {
-        self.change(index, |row| (row.sent.form, row.sent.images_out) = (Form::Whole, 0));
+        self.change(index, |row| {
+            let form = if row.has_refused_thinking { Form::Edited } else { Form::Whole };
+            (row.sent.form, row.sent.images_out) = (form, 0);
+        });
     }
 
     /// Begins a trial: [`Self::end_trial`] undoes its edits.

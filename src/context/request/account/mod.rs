@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use self::edits::Trial;
 pub use self::row::{Form, ImageSize, Row, Sent};
 
-use crate::context::facts::transcript::{Body, Link, Message, Source, Transcript};
+use crate::context::facts::transcript::{Assistant, Body, Link, Message, Source, Transcript};
 use crate::context::request::plan::{Edit, Layer, Plan, Reason};
 use crate::contract::Subject;
 use crate::tokens::estimate::Size;
@@ -28,6 +28,8 @@ pub struct Account {
     /// Messages that came with images.
     pictured: Vec<usize>,
     thinkers: Vec<usize>,
+    /// The model that refused images last, and the position of its error.
+    refuser: Option<(Source, usize)>,
     /// The first message that a provider sees as a turn.
     first_turn: Option<usize>,
     first_user: Option<usize>,
@@ -84,7 +86,8 @@ impl Account {
             whole_tokens: message.whole_tokens() as u32,
             is_slid,
             newest_in_group: index,
-            has_refused_images: false,
+            refused_images: None,
+            has_refused_thinking: false,
         };
         self.raw = self.raw.plus(Size { cl100k: message.whole_tokens(), ..row.size_as(&Form::Whole) });
         self.sent = self.sent.plus(row.size());
@@ -117,8 +120,9 @@ impl Account {
                 self.alternates = alternates;
                 self.thinkers.extend(assistant.thinking.map(|_| index));
                 match assistant.usage.refused.and_then(|refusal| refusal.subject) {
-                    Some(Subject::Images) => self.refuse_images(&assistant.source),
+                    Some(Subject::Images) => self.refuse_images(&assistant.source, index),
                     Some(Subject::Thinking) => self.refuse_thinking(&assistant.source),
+                    _ if message.is_sent => self.show_accepted_images(&assistant.source),
                     _ => {}
                 }
             }
@@ -126,23 +130,37 @@ impl Account {
         }
     }
 
-    /// Marks the images that a model refused: those behind its last accepted request, or all if these were refused before.
-    fn refuse_images(&mut self, source: &Source) {
-        let is_its = |row: &Row| row.message.sent_assistant().is_some_and(|answer| answer.source == *source);
-        let accepted = self.rows.iter().rposition(is_its).unwrap_or(0);
-        let is_new =
-            |&index: &usize| index >= accepted && self.row(index).is_some_and(|row| !row.has_refused_images);
+    /// Marks the images that a model refused: those behind the last accepted request, or all if these were refused before.
+    fn refuse_images(&mut self, source: &Source, at: usize) {
+        let accepted = self.rows.iter().rposition(|row| row.message.sent_assistant().is_some()).unwrap_or(0);
+        let may_be = |row: &Row| row.refused_images.is_none() || row.message.is_protected;
+        let is_new = |&index: &usize| index >= accepted && self.row(index).is_some_and(may_be);
         let first = if self.pictured.iter().any(is_new) { accepted } else { 0 };
         for row in self.rows.iter_mut().skip(first) {
-            row.has_refused_images = true;
+            row.refused_images.get_or_insert(row.sent.images_out);
+        }
+        self.refuser = Some((source.clone(), at));
+    }
+
+    /// Shows the refused images again that this model accepted before another one refused them.
+    fn show_accepted_images(&mut self, source: &Source) {
+        let Some((_, at)) = self.refuser.take_if(|(refuser, _)| refuser != source) else { return };
+        let is_its = |row: &Row| row.message.sent_assistant().is_some_and(|answer| answer.source == *source);
+        let accepted = self.rows.iter().take(at).rposition(is_its).unwrap_or(0);
+        for index in self.pictured.clone().into_iter().take_while(|&index| index < accepted) {
+            self.change(index, |row| {
+                row.sent.images_out = row.refused_images.take().unwrap_or(row.sent.images_out);
+            });
         }
     }
 
     /// Strips all thinking that a model made and refused.
     fn refuse_thinking(&mut self, source: &Source) {
         for index in self.thinkers.clone() {
-            let message = self.message(index).filter(|message| message.may_lose_thinking());
-            if message.and_then(Message::sent_assistant).is_some_and(|of| of.source == *source) {
+            let Some(row) = self.rows.get_mut(index) else { continue };
+            let is_its = |of: &Assistant| of.source == *source;
+            if row.message.may_lose_thinking() && row.message.sent_assistant().is_some_and(is_its) {
+                row.has_refused_thinking = true;
                 self.set(index, Form::Edited, Layer::Thinking, Reason::ThinkingRefused);
             }
         }

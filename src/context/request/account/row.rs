@@ -58,8 +58,10 @@ pub struct Row {
     pub(super) is_slid: bool,
     /// The newest message of the group that it opens.
     pub(super) newest_in_group: usize,
-    /// True if the model refused its images.
-    pub has_refused_images: bool,
+    /// If a model refused its images, the number of them that were left out before.
+    pub refused_images: Option<u32>,
+    /// True if its model refused its thinking.
+    pub has_refused_thinking: bool,
 }
 
 impl Row {

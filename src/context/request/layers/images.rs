@@ -89,9 +89,10 @@ pub fn chars_that_may_go(account: &Account) -> usize {
 fn refused(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
     let lost = |&index: &usize| {
         let row = account.row(index)?;
-        let lens = &row.message.images.lens;
-        let out = lens.iter().rposition(|&len| row.has_refused_images || len as usize > most.largest)? + 1;
-        (out > lens.len() - row.images().count && may_lose(account, index)).then_some((index, out))
+        let (lens, is_refused) = (&row.message.images.lens, row.refused_images.is_some());
+        let out = lens.iter().rposition(|&len| is_refused || len as usize > most.largest)? + 1;
+        let may_go = may_lose(account, index) || is_refused && !row.message.is_protected;
+        (out > lens.len() - row.images().count && may_go).then_some((index, out))
     };
     account.pictured().iter().filter_map(lost).collect()
 }
