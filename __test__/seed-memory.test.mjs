@@ -596,9 +596,11 @@ describe("one conversation", () => {
         const system = prompt(n);
         const { messages } = await memory.beforePrompt([...system, ...own], textOf(question));
         assert.deepEqual(messages.slice(0, system.length), system);
-        sent.push(messages.slice(system.length).map(textOf));
+        sent.push(messages.filter(({ role }) => role !== "system").map(textOf));
         own.push(question, reply);
-        await memory.afterReply([...system, ...own]);
+        if (n === 20) own.push({ role: "system", content: "Plan only.", timestamp: Date.now() });
+        const { messages: next } = await memory.afterReply([...system, ...own]);
+        assert.equal(next.at(-1).role, own.at(-1).role, "what was said since stays in its place");
       }
       assert.ok(events.some(({ type }) => type === "new_conversation_with_summary"));
       return { sent, history: memory.history, told: fieldsOf(events, "type") };

@@ -30,8 +30,8 @@ export const replay = {
   options: { every: wholeNumber, html: String, price },
   /** Prints a run as it goes, and writes the report of the same run. */
   async run({ positionals, hook, every = 1, html, price: asked, json }) {
-    const { path, session } = await load(positionals);
     if (html !== undefined) await reports.checkPlace(html);
+    const { path, session } = await load(positionals);
     const setting = settingOf(session, hook, asked);
     const { oddCalls } = setting;
     const print = json ? () => {} : console.log;

@@ -6,7 +6,7 @@ const { show } = require("../options.js");
  * By kind: the sentence, and patterns by which `kindBy` finds the kind of a failure:
  * - `sqlite`: SQLite's primary result code (sqlite.org/rescode.html), its number or its name;
  * - `postgres`: a SQLSTATE code (Postgres, appendix A) or Node's code;
- * - `message`: the message of an error that has no code of its own.
+ * - `sqliteMessage`, `postgresMessage`: the message of an error that has no code of its own.
  */
 const KINDS = require("./database_errors.json");
 

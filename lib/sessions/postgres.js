@@ -21,6 +21,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
 const SAFE_MESSAGE = /^(?:28|3D|3F|42)/;
 
 class PostgresPool {
+  #option;
   #pool;
   #retryMs;
 
@@ -29,13 +30,17 @@ class PostgresPool {
    * server is away.
    */
   constructor(option, pool, retryMs) {
+    this.#option = option;
     this.#pool = pool;
     this.#retryMs = retryMs;
     // A Client has these methods, too, but counts no connections.
-    const isPool = typeof pool?.connect === "function" && pool.totalCount !== undefined;
-    if (!isPool) throw handleError(option, pool, "a Pool of the package pg");
+    if (typeof pool?.connect !== "function" || pool.totalCount === undefined) throw this.#otherKind();
     // Without a listener, an idle connection that breaks ends the process.
     if (pool.listenerCount?.("error") === 0) pool.on("error", ignore);
+  }
+
+  #otherKind() {
+    return handleError(this.#option, this.#pool, "a Pool of the package pg");
   }
 
   /** Resolves with the result of `work(query)`; `query(sql, values)` resolves with rows. */
@@ -69,6 +74,7 @@ class PostgresPool {
 
   async #withClient(work) {
     const client = await this.#pool.connect();
+    if (typeof client?.query !== "function") throw this.#otherKind();
     // Without a listener, a connection that breaks between two statements ends the process.
     client.on?.("error", ignore);
     let isBroken = false;
@@ -121,7 +127,7 @@ const isAnswer = (error) => typeof error?.severity === "string" && !isAway(coded
 function coded(error) {
   if (error instanceof DatabaseError) return error;
   const { code, message, severity } = error ?? {};
-  const found = typeof code === "string" ? kindBy("postgres", code) : kindBy("message", message);
+  const found = typeof code === "string" ? kindBy("postgres", code) : kindBy("postgresMessage", message);
   const kind = isConflict(error) ? "BUSY" : found;
   if (kind === undefined && severity === undefined) return error;
   // The driver's errors hold values and addresses, so there is no cause.

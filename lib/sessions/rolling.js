@@ -173,17 +173,20 @@ class RollingMemory {
   }
 
   /**
-   * Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. System messages may
-   * change from turn to turn.
+   * Replaces the messages of the last roll-over by the new conversation, so that nothing is summarised twice. System messages
+   * among them stay, and may change from turn to turn.
    */
   #sinceLast(given) {
     const { given: before, made } = this.#last ?? {};
     if (before === undefined) return given;
-    const said = given.filter((message) => !isSystem(message));
-    const isSame = before.every((message, index) => isSameMessage(message, said[index]));
+    /** Positions of the messages that are no system messages. */
+    const said = [...given.keys()].filter((at) => !isSystem(given[at]));
+    const isSame = before.every((message, index) => isSameMessage(message, given[said[index]]));
     // A host that opened with the memory may have kept it.
-    const isKept = before.length === 0 && readMemory(said[0]) !== undefined;
-    return isSame && !isKept ? [...given.filter(isSystem), ...made, ...said.slice(before.length)] : given;
+    const isKept = before.length === 0 && readMemory(given[said[0]]) !== undefined;
+    if (!isSame || isKept) return given;
+    const end = before.length === 0 ? (said[0] ?? given.length) : said[before.length - 1] + 1;
+    return [...given.slice(0, end).filter(isSystem), ...made, ...given.slice(end)];
   }
 
   /** Returns the tokens that a report counts beside the counted messages before its answer. */

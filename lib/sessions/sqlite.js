@@ -85,7 +85,7 @@ function coded(error) {
   const { code, errcode } = error ?? {};
   const name = /^SQLITE_([A-Z]+)/.exec(code)?.[1];
   // better-sqlite3 has the name of a result code, node:sqlite the number.
-  const kind = kindBy("message", text) ?? kindBy("sqlite", name ?? errcode & 0xff);
+  const kind = kindBy("sqliteMessage", text) ?? kindBy("sqlite", name ?? errcode & 0xff);
   const isForeign = kind === undefined && name === undefined && errcode === undefined;
   return isForeign ? error : new DatabaseError(kind, text, error);
 }

@@ -1,7 +1,10 @@
 // The page that shows a replay beside other settings. Its data holds sizes, names of roles and tools, and dollars; never text of the
 // conversation.
 
-import { open, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, constants, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { createTransformContext } from "../../hook/hook.js";
 import { pageWith } from "../../inspector/page.js";
 import { onFile } from "../terminal.mjs";
@@ -62,13 +65,26 @@ export const reportHtml = (data) =>
 /** Refuses a place that no report can be written to, before the work for it. */
 export const checkPlace = (path) => onFile("write", path, checkFile(path));
 
-/** Rejects for anything but a new file, an empty one or an HTML page. Makes a new file. */
+/** Rejects for anything but a new file, an empty one or an HTML page in a folder that can be written. */
 async function checkFile(path) {
-  const file = await open(path, "a+");
-  const read = file.read({ position: 0, length: DOCTYPE.length });
-  const { buffer, bytesRead } = await read.finally(() => file.close());
-  const start = buffer.toString("utf8", 0, bytesRead).toLowerCase();
-  if (start !== "" && start !== DOCTYPE) throw { message: "that file is no HTML page; name another one" };
+  if (path === "") throw { code: "ENOENT" };
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory()) throw { code: "EISDIR" };
+  await access(dirname(path), constants.W_OK);
+  if (found === undefined) return;
+  const start = found.isFile() && (await createReadStream(path, { end: DOCTYPE.length - 1 }).toArray());
+  if (!["", DOCTYPE].includes(String(start).toLowerCase()))
+    throw { message: "that file is no HTML page; name another one" };
 }
 
-export const writeReport = (path, text) => onFile("write", path, writeFile(path, text));
+/** Writes a report and puts it in the place of an earlier one, which a failure leaves as it was. */
+export const writeReport = (path, text) => onFile("write", path, replaceFile(path, text));
+
+/** Keeps the link at `path` and the mode of its file. Nobody can guess the name of the new file and lay a link there. */
+async function replaceFile(path, text) {
+  const file = await realpath(path).catch(() => path);
+  const { mode } = await stat(file).catch(() => ({}));
+  const beside = join(dirname(file), `.${randomUUID()}.tmp`);
+  const written = writeFile(beside, text, { flag: "wx", mode }).then(() => rename(beside, file));
+  await written.finally(() => rm(beside, { force: true }));
+}
