@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTransformContext, explain } from "../index.js";
-import { answer, image, result, text, user } from "./support/messages.mjs";
+import { answer, call, image, result, text, thinking, user } from "./support/messages.mjs";
 import { wordsOf } from "./support/refusals.mjs";
 
 const MARKER = text("[... 已省略 1 张图片 ...]");
@@ -217,10 +217,38 @@ for (const schedule of ["sticky", "everyCall"]) {
     assert.deepEqual(await names(), ["plan", "screen"]);
     refuse("Model does not support images. Please use a model that does.");
     assert.deepEqual(await names(), []);
-    messages.push(answer("fine", { model: "text-only" }), user("back"));
-    assert.deepEqual(await names(), []);
+    messages.push(answer(":b", { model: "text-only" }), result("b", [text("a page"), named("new")]));
+    assert.deepEqual(await names(), [], "nor does it get a new one");
+    messages.push(answer("fine", { model: "third" }), user("back"));
     messages.push(answer("what page?", { model: "seeing" }), user("that one"));
-    assert.deepEqual(await names(), ["plan", "screen"]);
+    assert.deepEqual((await names()).slice(0, 2), ["plan", "screen"]);
+  });
+
+  test(`${schedule}: thinking that is bound to a request without images leaves when they come back`, async () => {
+    const hook = createTransformContext({ schedule, calibrate: false, keepRecentThinking: 20 });
+    const claude = { model: "claude-opus-5-5" };
+    const thought = (name, ...more) => answer([thinking(name), ...more], claude);
+    const messages = [user([named("plan")]), thought("seen", text("a plan")), user("by another")];
+    const errorMessage = "Model does not support images. Please use a model that does.";
+    messages.push(answer([], { model: "text-only", stopReason: "error", errorMessage }), user("back"));
+    await hook(messages);
+    messages.push(thought("blind", call("c")), result("c"));
+    assert.doesNotMatch(JSON.stringify(await hook(messages)), /blind/);
+    messages.push(thought("again", call("d")), result("d"));
+    const sent = JSON.stringify(await hook(messages));
+    assert.match(sent, /plan.*again/);
+    assert.doesNotMatch(sent, /blind/);
+  });
+
+  test(`${schedule}: a limit of images is that of the model that named it, though another reports no usage`, async () => {
+    const hook = createTransformContext({ schedule });
+    const errorMessage = "400 At most 1 image(s) may be provided in one request";
+    const messages = [user([named("a"), named("b")])];
+    messages.push(answer([], { model: "strict", stopReason: "error", errorMessage }), user("another"));
+    await hook(messages);
+    messages.push(answer("hi"), user([named("c"), named("d")]));
+    const names = imagesOf(await hook(messages)).map(([, name]) => name);
+    assert.deepEqual(names.slice(-2), ["c", "d"]);
   });
 
   test(`${schedule}: a protected image that a model refuses takes no others with it`, async () => {

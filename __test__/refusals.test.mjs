@@ -57,6 +57,8 @@ test("what a refusal without numbers is about is read by its words", () => {
   const titles = { "the body is": "body", "an image cannot": "images", "the thinking is": "thinking" };
   for (const [title, subject] of Object.entries(titles))
     for (const words of wordsOf(title)) assert.deepEqual({ ...readRefusal(words()) }, { subject }, words());
+  for (const words of wordsOf("no image can"))
+    assert.deepEqual(readRefusal(words()), { subject: "images", images: 0 }, words());
   const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
   assert.deepEqual(readRefusal(many), { images: 20 });
 });

@@ -598,10 +598,15 @@ describe("one conversation", () => {
         assert.deepEqual(messages.slice(0, system.length), system);
         sent.push(messages.filter(({ role }) => role !== "system").map(textOf));
         own.push(question, reply);
-        if (n === 20) own.push({ role: "system", content: "Plan only.", timestamp: Date.now() });
-        const { messages: next } = await memory.afterReply([...system, ...own]);
-        assert.equal(next.at(-1).role, own.at(-1).role, "what was said since stays in its place");
+        await memory.afterReply([...system, ...own]);
       }
+      const later = [{ role: "system", content: "Plan only." }, user("Now?")];
+      const { messages, rolledOver } = await memory.beforePrompt([...prompt(30), ...own, ...later], "Now?");
+      assert.deepEqual(
+        [messages.slice(-2), rolledOver],
+        [later, true],
+        "what was said since stays in its place",
+      );
       assert.ok(events.some(({ type }) => type === "new_conversation_with_summary"));
       return { sent, history: memory.history, told: fieldsOf(events, "type") };
     };

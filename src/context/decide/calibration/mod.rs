@@ -153,6 +153,8 @@ impl Calibration {
     /// nothing.
     pub fn observe(&mut self, index: usize, answer: &Assistant, sent: SentSizes, is_stale: bool) {
         self.room = None;
+        // The model that answered last is the last, also without usage.
+        self.models.change(&answer.source, |_| {});
         match answer.usage.refused {
             // The window is named, but the refused size is unknown.
             Some(refusal) if is_stale && refusal.limit.is_some() => {
@@ -169,13 +171,13 @@ impl Calibration {
     }
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
-        if let Some(Subject::Images | Subject::Thinking) = refusal.subject {
-            return;
-        }
         if let Some(images) = image_limits(refusal, sent) {
             self.models.change(source, |model| {
                 model.images = Some(model.images.unwrap_or(ImageSize::MAX).min(images));
             });
+            return;
+        }
+        if let Some(Subject::Images | Subject::Thinking) = refusal.subject {
             return;
         }
         let size = sent.edited;

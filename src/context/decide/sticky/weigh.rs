@@ -24,10 +24,9 @@ pub(in crate::context::decide) struct SkiRental {
 impl Fold {
     /// Decides about the next call and tries a batch for it. `is_first` marks the first planned call.
     pub(in crate::context::decide) fn decide_sticky(&mut self, is_first: bool) -> Arithmetic {
-        // A change of model, or a rewritten list, can ask for messages that went long ago.
-        if self.account.restore_sides() {
-            strip_unbound(&mut self.account);
-        }
+        // A change of model, or a rewritten list, can ask for messages and images that went long ago.
+        self.account.restore_sides();
+        strip_unbound(&mut self.account);
         let weighed = self.weigh(is_first);
         self.account.begin_trial();
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };

@@ -35,8 +35,10 @@ impl KeepRules {
         if TABLE.keep.plans.has(tool) || self.tools.iter().any(|name| **name == *tool) {
             return Some(state(of_tool, tool));
         }
-        let mut shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file.path.name())));
-        shown.next().map(|(key, name)| state(key, name))
+        let mut shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file)));
+        let (key, file) = shown.next()?;
+        // What a call wrote is the whole file, however short.
+        Some(State { is_short: is_short && file.change.is_none(), ..state(key, file.path.name()) })
     }
 
     /// The key of the state that a file is, if the call shows enough of it.

@@ -28,8 +28,8 @@ pub struct Account {
     /// Messages that came with images.
     pictured: Vec<usize>,
     thinkers: Vec<usize>,
-    /// The model that refused images last, and the position of its error.
-    refuser: Option<(Source, usize)>,
+    /// After a refusal of images: the other models, each with its last accepted answer before it.
+    accepted_by: Vec<(Source, usize)>,
     /// The first message that a provider sees as a turn.
     first_turn: Option<usize>,
     first_user: Option<usize>,
@@ -120,7 +120,7 @@ impl Account {
                 self.alternates = alternates;
                 self.thinkers.extend(assistant.thinking.map(|_| index));
                 match assistant.usage.refused.and_then(|refusal| refusal.subject) {
-                    Some(Subject::Images) => self.refuse_images(&assistant.source, index),
+                    Some(Subject::Images) => self.refuse_images(&assistant.source),
                     Some(Subject::Thinking) => self.refuse_thinking(&assistant.source),
                     _ if message.is_sent => self.show_accepted_images(&assistant.source),
                     _ => {}
@@ -131,7 +131,7 @@ impl Account {
     }
 
     /// Marks the images that a model refused: those behind the last accepted request, or all if these were refused before.
-    fn refuse_images(&mut self, source: &Source, at: usize) {
+    fn refuse_images(&mut self, source: &Source) {
         let accepted = self.rows.iter().rposition(|row| row.message.sent_assistant().is_some()).unwrap_or(0);
         let may_be = |row: &Row| row.refused_images.is_none() || row.message.is_protected;
         let is_new = |&index: &usize| index >= accepted && self.row(index).is_some_and(may_be);
@@ -139,14 +139,20 @@ impl Account {
         for row in self.rows.iter_mut().skip(first) {
             row.refused_images.get_or_insert(row.sent.images_out);
         }
-        self.refuser = Some((source.clone(), at));
+        self.accepted_by.clear();
+        for (index, row) in self.rows.iter().enumerate().rev() {
+            let Some(of) = row.message.sent_assistant().map(|answer| &answer.source) else { continue };
+            if of != source && self.accepted_by.iter().all(|(known, _)| known != of) {
+                self.accepted_by.push((of.clone(), index));
+            }
+        }
     }
 
     /// Shows the refused images again that this model accepted before another one refused them.
     fn show_accepted_images(&mut self, source: &Source) {
-        let Some((_, at)) = self.refuser.take_if(|(refuser, _)| refuser != source) else { return };
-        let is_its = |row: &Row| row.message.sent_assistant().is_some_and(|answer| answer.source == *source);
-        let accepted = self.rows.iter().take(at).rposition(is_its).unwrap_or(0);
+        let accepted_by = self.accepted_by.iter().find(|(of, _)| of == source);
+        let Some(accepted) = accepted_by.map(|(_, index)| *index) else { return };
+        self.accepted_by.clear();
         for index in self.pictured.clone().into_iter().take_while(|&index| index < accepted) {
             self.change(index, |row| {
                 row.sent.images_out = row.refused_images.take().unwrap_or(row.sent.images_out);

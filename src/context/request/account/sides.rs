@@ -63,19 +63,18 @@ impl Account {
     }
 
     /// Sends again what two messages of one side lack between them, where the host's list has it: when the first answer asks
-    /// for turns, and after a rewrite. Returns `true` for a change.
-    pub fn restore_sides(&mut self) -> bool {
+    /// for turns, and after a rewrite.
+    pub fn restore_sides(&mut self) {
         if !(self.alternates && std::mem::take(&mut self.is_unsettled)) {
-            return false;
+            return;
         }
         let sent: Vec<usize> = self.live().filter(|&index| self.is_side(index)).collect();
         let pairs = sent.iter().zip(sent.iter().skip(1));
         let lost: Vec<usize> =
             pairs.filter_map(|(&before, &after)| self.lost_between(before, after)).collect();
-        for &index in &lost {
+        for index in lost {
             self.send_whole(index);
         }
-        !lost.is_empty()
     }
 
     fn lost_between(&self, before: usize, after: usize) -> Option<usize> {
