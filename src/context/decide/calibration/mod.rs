@@ -86,6 +86,8 @@ pub struct Calibration {
     /// True if a prompt of this conversation was reported, even implausibly.
     is_reported: bool,
     models: ByModel<Model>,
+    /// The model that answered last, also without usage.
+    newest: Source,
     /// Most tokens of the next request, if the last was refused for its length.
     pub(super) room: Option<f64>,
     /// Answers without a usable report so far, with the sizes sent: the report may come later.
@@ -139,7 +141,7 @@ impl Calibration {
     /// The host's limits, narrowed by what refusals taught.
     pub fn narrow(&self, limits: &Limits) -> Limits {
         let most_tokens = self.of_refusals().bound(&self.estimate());
-        let most_images = self.models.entries.last().and_then(|(_, model)| model.images);
+        let most_images = self.models.get(&self.newest).and_then(|model| model.images);
         let most_images = most_images.unwrap_or(ImageSize::MAX);
         let mut narrowed = Limits { most_tokens, most_images, ..limits.clone() };
         if let Some(LearnedWindow { tokens, output }) = self.learned() {
@@ -153,8 +155,7 @@ impl Calibration {
     /// nothing.
     pub fn observe(&mut self, index: usize, answer: &Assistant, sent: SentSizes, is_stale: bool) {
         self.room = None;
-        // The model that answered last is the last, also without usage.
-        self.models.change(&answer.source, |_| {});
+        self.newest.clone_from(&answer.source);
         match answer.usage.refused {
             // The window is named, but the refused size is unknown.
             Some(refusal) if is_stale && refusal.limit.is_some() => {
