@@ -1,6 +1,7 @@
 // Compares messages: whether one was changed in place, whether one is a copy of another, and how much two lists share.
 "use strict";
 
+const { areSame } = require("../helpers.js");
 const { TEXT_FIELDS } = require("./snapshot.js");
 
 /** Fields compared beside the content, by role. */
@@ -75,13 +76,6 @@ function isPlain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** True if two lists hold the same objects. */
-function hasSameObjects(one, other) {
-  let at = 0;
-  while (at < one.length && Object.is(one[at], other[at])) at += 1;
-  return at === one.length && at === other.length;
-}
-
 const isAnswer = (message) => message?.role === "assistant";
 
 /**
@@ -108,7 +102,8 @@ function ownBeginning(known, list) {
 /**
  * The beginning that two lists share after their opening system messages, which agents share and hosts renew. The first `own` are
  * the same objects; `count` counts also copies, and `knownEnd` is their end in the known list. `kept` counts from the
- * first message on, system ones too. Copies in a beginning of fewer than `least` messages are not counted.
+ * first message on, system ones too; `isOwn` is true if all these are the same objects. Copies in a beginning of fewer than
+ * `least` messages are not counted.
  */
 function sharedBeginning(known, list, own = ownBeginning(known, list), least = 0) {
   const [from, first] = [openingSystems(known), openingSystems(list)];
@@ -118,7 +113,8 @@ function sharedBeginning(known, list, own = ownBeginning(known, list), least = 0
   let kept = 0;
   while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) kept += 1;
   if (kept === from && kept === first) kept += count;
-  return { count, knownEnd: from + count, kept };
+  const isOwn = count === own && areSame(known.slice(0, from), list.slice(0, first));
+  return { count, knownEnd: from + count, kept, isOwn };
 }
 
 /** Most messages of a list compared by value with all known ones: a list may begin with a few new ones. */
@@ -152,7 +148,6 @@ function openingSystems(list) {
 }
 
 module.exports = {
-  hasSameObjects,
   isAnswer,
   isSameMessage,
   isStale,
