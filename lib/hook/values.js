@@ -22,7 +22,6 @@ function valuesOf(message) {
   const { role, content, excludeFromContext } = message;
   const values = [role, content, excludeFromContext];
   if (Array.isArray(content)) {
-    values.push(content.length);
     for (const block of content) {
       values.push(block, block?.text ?? block?.thinking ?? block?.arguments);
       if (block?.type === "toolCall") values.push(block.id, block.name);
@@ -34,10 +33,27 @@ function valuesOf(message) {
   return values;
 }
 
-/** True if a message changed in place since `values` were read. A host may compute NaN, so it compares by Object.is. */
+const isAt = (values, at, value) => Object.is(values[at], value);
+
+/**
+ * True if a message changed in place since `valuesOf` read `values`, in the same order. A host may compute NaN, so it compares
+ * by Object.is. It fills no new list: every call checks hundreds of messages.
+ */
 function isStale(values, message) {
-  const now = valuesOf(message);
-  return now.length !== values.length || now.some((value, i) => !Object.is(value, values[i]));
+  const { role, content, excludeFromContext } = message;
+  let at = 3;
+  let isSame = isAt(values, 0, role) && isAt(values, 1, content) && isAt(values, 2, excludeFromContext);
+  for (const block of Array.isArray(content) ? content : []) {
+    isSame &&=
+      isAt(values, at++, block) && isAt(values, at++, block?.text ?? block?.thinking ?? block?.arguments);
+    if (block?.type === "toolCall") isSame &&= isAt(values, at++, block.id) && isAt(values, at++, block.name);
+  }
+  for (const field of FIELDS[role] ?? []) isSame &&= isAt(values, at++, message[field]);
+  if (role === "assistant") {
+    const { input, cacheRead, cacheWrite } = message.usage ?? {};
+    isSame &&= isAt(values, at++, input) && isAt(values, at++, cacheRead) && isAt(values, at++, cacheWrite);
+  }
+  return !isSame || at !== values.length;
 }
 
 /** Greatest depth that is compared. Deeper values count as different. */
