@@ -6,7 +6,7 @@ const { isObject } = require("../helpers.js");
 const { refuseForeign } = require("./foreign.js");
 const { applied, readPlan } = require("./plan.js");
 const { Batch } = require("./snapshot.js");
-const { hasSameObjects, isStale, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
+const { isStale, positionsIn, sharedBeginning, valuesOf } = require("./values.js");
 
 /** Largest batch for a worker, in UTF-16 code units and in messages. It holds the main thread for about a millisecond. */
 const BATCH_UNITS = 256 * 1024;
@@ -87,9 +87,8 @@ class Conversation {
     const plan = isSame
       ? { ...this.#last.plan, firstChanged: undefined, learnedWindow: undefined }
       : await this.#planned(change, list, terms, call);
-    const isOwn = hasSameObjects(list, this.#list);
-    const made = (isSame && isOwn && this.#last.made) || this.#made(list, plan);
-    this.#last = { plan, terms, made: isOwn ? made : undefined };
+    const made = (isSame && change.isOwn && this.#last.made) || this.#made(list, plan);
+    this.#last = { plan, terms, made: change.isOwn ? made : undefined };
     return { plan: { ...plan, edits: made.edits }, edited: made.sent?.slice() ?? list };
   }
 
@@ -128,7 +127,10 @@ class Conversation {
     return JSON.parse(this.#native.explanation());
   }
 
-  /** The change from the last list to `list`: `kept` messages stay, the others were at `positions`, -1 for new ones. */
+  /**
+   * The change from the last list to `list`: `kept` messages stay, the others were at `positions`, -1 for new ones. If it
+   * `isOwn`, all are the known objects or new ones.
+   */
   #changeTo(list, shared) {
     const old = this.#list;
     const same = shared?.target === old ? shared : sharedBeginning(old, list);
@@ -136,7 +138,8 @@ class Conversation {
     const known = changed.length === 0 ? old : old.map((of, i) => (changed.includes(i) ? undefined : of));
     const kept = Math.min(same.kept, ...changed);
     const isNone = kept === list.length && kept === old.length;
-    return { kept, positions: positionsIn(known, list, kept), isNone };
+    const positions = positionsIn(known, list, kept);
+    return { kept, positions, isNone, isOwn: same.isOwn && positions.every((place) => place < 0) };
   }
 
   /** True if the host changed the message at `index` in place since it was read. */

@@ -35,13 +35,14 @@ class Conversations {
    * the caller forks, since both may continue.
    */
   find(list, { encoding, language }) {
-    const alive = this.#alive(list);
+    const held = this.#heldIn(list);
+    const alive = this.#alive(held);
     // Copies cost far more to compare than objects, and many conversations may begin with copies of one history. So most own
     // objects count first, and then what the conversation of the list's own newest messages shares.
     const owns = alive.map(({ target }) => ownBeginning(target, list));
     const most = Math.max(0, ...owns);
     const likely = alive.filter((_, at) => owns[at] === most);
-    const newest = this.#heldIn(list).findLast((one) => likely.includes(one));
+    const newest = held.findLast((one) => likely.includes(one));
     const least = newest === undefined ? 0 : sharedWith(newest, list, most).count;
     const best = likely.map((one) => sharedWith(one, list, most, least)).reduce(betterFor(list), NOTHING);
     if (best.count === 0) {
@@ -111,10 +112,10 @@ class Conversations {
     return (this.#heldBy.get(holder) ?? []).filter((of) => of !== conversation);
   }
 
-  /** The conversations that `list` may continue, the latest first. */
-  #alive(list) {
+  /** The conversations that a list may continue, the latest first; its newest messages keep those in `held` alive. */
+  #alive(held) {
     const recent = this.#recent.map((of) => of.deref()).filter((conversation) => conversation !== undefined);
-    return [...new Set([...recent, ...this.#heldIn(list)])];
+    return [...new Set([...recent, ...held])];
   }
 
   /** The conversations that the newest messages of `list` keep alive. */

@@ -139,13 +139,15 @@ function withTexts(content, write) {
   if (typeof content === "string") return write(content, 0);
   if (!Array.isArray(content)) return content;
   let at = -1;
-  return content.flatMap((block) => {
-    if (block?.type !== "text") return [block];
-    at += 1;
-    const text = write(block.text, at);
-    if (text === block.text) return [block];
-    return text === undefined ? [] : [{ ...block, text }];
-  });
+  const left = [];
+  for (const block of content) {
+    const isText = block?.type === "text";
+    if (isText) at += 1;
+    const text = isText ? write(block.text, at) : block?.text;
+    if (text === block?.text) left.push(block);
+    else if (text !== undefined) left.push({ ...block, text });
+  }
+  return left;
 }
 
 /** Replaces the first text block with `text` and removes the others. */

@@ -1,6 +1,7 @@
 // Compares messages: whether one was changed in place, whether one is a copy of another, and how much two lists share.
 "use strict";
 
+const { areSame } = require("../helpers.js");
 const { TEXT_FIELDS } = require("./snapshot.js");
 
 /** Fields compared beside the content, by role. */
@@ -21,7 +22,6 @@ function valuesOf(message) {
   const { role, content, excludeFromContext } = message;
   const values = [role, content, excludeFromContext];
   if (Array.isArray(content)) {
-    values.push(content.length);
     for (const block of content) {
       values.push(block, block?.text ?? block?.thinking ?? block?.arguments);
       if (block?.type === "toolCall") values.push(block.id, block.name);
@@ -33,10 +33,27 @@ function valuesOf(message) {
   return values;
 }
 
-/** True if a message changed in place since `values` were read. A host may compute NaN, so it compares by Object.is. */
+const isAt = (values, at, value) => Object.is(values[at], value);
+
+/**
+ * True if a message changed in place since `valuesOf` read `values`, in the same order. A host may compute NaN, so it compares
+ * by Object.is. It fills no new list: every call checks hundreds of messages.
+ */
 function isStale(values, message) {
-  const now = valuesOf(message);
-  return now.length !== values.length || now.some((value, i) => !Object.is(value, values[i]));
+  const { role, content, excludeFromContext } = message;
+  let at = 3;
+  let isSame = isAt(values, 0, role) && isAt(values, 1, content) && isAt(values, 2, excludeFromContext);
+  for (const block of Array.isArray(content) ? content : []) {
+    isSame &&=
+      isAt(values, at++, block) && isAt(values, at++, block?.text ?? block?.thinking ?? block?.arguments);
+    if (block?.type === "toolCall") isSame &&= isAt(values, at++, block.id) && isAt(values, at++, block.name);
+  }
+  for (const field of FIELDS[role] ?? []) isSame &&= isAt(values, at++, message[field]);
+  if (role === "assistant") {
+    const { input, cacheRead, cacheWrite } = message.usage ?? {};
+    isSame &&= isAt(values, at++, input) && isAt(values, at++, cacheRead) && isAt(values, at++, cacheWrite);
+  }
+  return !isSame || at !== values.length;
 }
 
 /** Greatest depth that is compared. Deeper values count as different. */
@@ -75,13 +92,6 @@ function isPlain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** True if two lists hold the same objects. */
-function hasSameObjects(one, other) {
-  let at = 0;
-  while (at < one.length && Object.is(one[at], other[at])) at += 1;
-  return at === one.length && at === other.length;
-}
-
 const isAnswer = (message) => message?.role === "assistant";
 
 /**
@@ -108,7 +118,8 @@ function ownBeginning(known, list) {
 /**
  * The beginning that two lists share after their opening system messages, which agents share and hosts renew. The first `own` are
  * the same objects; `count` counts also copies, and `knownEnd` is their end in the known list. `kept` counts from the
- * first message on, system ones too. Copies in a beginning of fewer than `least` messages are not counted.
+ * first message on, system ones too; `isOwn` is true if all these are the same objects. Copies in a beginning of fewer than
+ * `least` messages are not counted.
  */
 function sharedBeginning(known, list, own = ownBeginning(known, list), least = 0) {
   const [from, first] = [openingSystems(known), openingSystems(list)];
@@ -118,7 +129,8 @@ function sharedBeginning(known, list, own = ownBeginning(known, list), least = 0
   let kept = 0;
   while (kept < Math.min(from, first) && isSameMessage(known[kept], list[kept])) kept += 1;
   if (kept === from && kept === first) kept += count;
-  return { count, knownEnd: from + count, kept };
+  const isOwn = count === own && areSame(known.slice(0, from), list.slice(0, first));
+  return { count, knownEnd: from + count, kept, isOwn };
 }
 
 /** Most messages of a list compared by value with all known ones: a list may begin with a few new ones. */
@@ -152,7 +164,6 @@ function openingSystems(list) {
 }
 
 module.exports = {
-  hasSameObjects,
   isAnswer,
   isSameMessage,
   isStale,
