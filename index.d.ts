@@ -25,7 +25,12 @@ export const transformContext: TransformContext;
  * edited one is a shallow copy in which only `content` differs. On any failure the hook resolves with its input
  * and reports through `onEvent`. On abort it resolves with its input and reports nothing.
  * @throws TypeError for an unknown or wrong option; it names the option, the value and what is allowed.
- * @example new Agent({ transformContext: createTransformContext({ contextWindow: () => agent.state.model.contextWindow }) })
+ * @example
+ * const agent: Agent = new Agent({
+ *   initialState,
+ *   streamFn,
+ *   transformContext: createTransformContext({ contextWindow: () => agent.state.model.contextWindow }),
+ * });
  */
 export function createTransformContext(options?: TransformContextOptions): TransformContext;
 
@@ -166,8 +171,8 @@ export interface TransformContextOptions {
    */
   maxPromptTokens?: number | (() => number | undefined);
   /**
-   * Memory against the bill under "sticky": the tokens carried for one later use. The names stand for 280, 230 and
-   * 90. The window does not matter. Default "balanced"; try others with `pi-strata replay --html`.
+   * Memory against the bill under "sticky": how many tokens of old text stay for each time a later answer is expected to write
+   * its names again or copy it. The names stand for 280, 230 and 90. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**
