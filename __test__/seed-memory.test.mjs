@@ -720,16 +720,21 @@ test("beforePrompt goes on after any failure", async () => {
   }
 });
 
-test("a window that cannot be told is said, with the cause", async () => {
-  const cause = new Error("no model yet");
-  const { memory, events } = memoryOf({
-    contextWindow: () => {
-      throw cause;
-    },
-  });
-  const { messages } = await memory.beforePrompt([], "Hello?");
-  assert.equal(textOf(messages.at(-1)), "Hello?");
-  assert.deepEqual([events[0].type, events[0].message, events[0].cause], ["failed", "no model yet", cause]);
+test("a window that its function does not tell is 200 000 tokens, said once", async () => {
+  const fails = () => {
+    throw new Error("no model yet");
+  };
+  for (const contextWindow of [() => undefined, () => Number.NaN, fails]) {
+    const { memory, events } = memoryOf({ contextWindow });
+    const long = [user("word ".repeat(180_000)), says("so")];
+    for (const list of [[], long]) {
+      const { messages, rolledOver } = await memory.beforePrompt(list, "Hello?");
+      assert.deepEqual([textOf(messages.at(-1)), rolledOver], ["Hello?", list === long]);
+    }
+    const failed = events.filter(({ type }) => type.endsWith("ailed"));
+    assert.deepEqual(fieldsOf(failed, "type", "option"), [["optionFailed", "contextWindow"]]);
+    assert.match(failed[0].message, /200000/);
+  }
 });
 
 describe("pairs", () => {

@@ -289,7 +289,7 @@ export interface QA {
 
 /** The options of `RollingMemory`. */
 export interface RollingMemoryOptions {
-  /** The model's context window in tokens, or a function called each time. */
+  /** The model's context window in tokens, or a function called each time. If it returns none, 200 000 stands in. */
   contextWindow: number | (() => number);
   /**
    * Tokens sent beside the messages: system prompt, tools. A number, or a function called each time. Default 0. If the provider
@@ -334,6 +334,8 @@ export type RollingEvent =
   | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
   /** The summariser threw, hung or returned no pair. Text is clipped. Without `onEvent`, one process warning. */
   | { type: "summarizeFailed"; code: string; message: string; cause: unknown }
+  /** The function threw or returned no window, so 200 000 stands in. Once. */
+  | { type: "optionFailed"; option: "contextWindow"; message: string }
   /** The messages are returned as they are. Without `onEvent`, one process warning. */
   | { type: "failed"; code: string; message: string; cause: unknown };
 

@@ -7,6 +7,7 @@ const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require
 const { countsOf } = require("../bill/prices.js");
 const { attempt, isObject } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
+const { windowNow } = require("../hook/options.js");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
@@ -209,16 +210,16 @@ class RollingMemory {
 
   /** Returns the tokens of the window, of the overhead (the host's number or `beside`, whichever is more), and of the room it leaves. */
   #sizes(beside = this.#beside) {
-    const window = this.#number("contextWindow", positive);
-    const overhead = Math.max(this.#number("overheadTokens", amount), beside);
+    const { contextWindow } = this.#options;
+    const window = windowNow(contextWindow, this.#reporter.failureOf("contextWindow"));
+    const overhead = Math.max(this.#overhead(), beside);
     return { window, overhead, room: Math.max(window * MIN_ROOM_RATIO, window - overhead) };
   }
 
-  /** Returns an option's value; calls it if it is a function. */
-  #number(name, rule) {
-    const option = this.#options[name];
+  #overhead() {
+    const { overheadTokens: option } = this.#options;
     const value = typeof option === "function" ? option() : option;
-    if (!rule.accepts(value)) throw new TypeError(`${name}() must return ${rule.allowed}`);
+    if (!amount.accepts(value)) throw new TypeError(`overheadTokens() must return ${amount.allowed}`);
     return value;
   }
 
