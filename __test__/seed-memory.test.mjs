@@ -9,6 +9,7 @@ import { keywordPairs } from "../lib/sessions/keywords.js";
 import { clippedPairs, mergePairs, readPairs } from "../lib/sessions/pairs.js";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 
 const { countTokens, validate } = strata;
 
@@ -734,6 +735,21 @@ test("a window that its function does not tell is 200 000 tokens, said once", as
     const failed = events.filter(({ type }) => type.endsWith("ailed"));
     assert.deepEqual(fieldsOf(failed, "type", "option"), [["optionFailed", "contextWindow"]]);
     assert.match(failed[0].message, /200000/);
+  }
+});
+
+test("a list of another shape comes back as it is, with the question and one event", async () => {
+  for (const [mark, opening] of Object.entries(table("foreign-shapes.json"))) {
+    if (/"(tool|developer|tool_calls|tool_call_id|toolResults)"/.test(mark)) continue;
+    const { memory, events } = memoryOf({ contextWindow: 1000 });
+    const list = [...rounds(60), ...opening];
+    const { messages } = await memory.beforePrompt(list, "And now?");
+    assert.deepEqual(messages.slice(0, -1), list);
+    assert.equal(textOf(messages.at(-1)), "And now?");
+    assert.deepEqual((await memory.afterReply(list)).messages, list);
+    assert.deepEqual(fieldsOf(events, "type", "code"), Array(2).fill(["failed", "ERR_UNKNOWN_SHAPE"]));
+    assert.ok(events[0].message.includes(`has ${mark}, so the list is neither pi's`), events[0].message);
+    assert.throws(() => memory.getMessagesForSummarization(list), { code: "ERR_UNKNOWN_SHAPE" });
   }
 });
 

@@ -7,6 +7,7 @@ const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require
 const { countsOf } = require("../bill/prices.js");
 const { attempt, isObject } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
+const { checkChat } = require("../hook/foreign.js");
 const { windowNow } = require("../hook/options.js");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
@@ -87,6 +88,7 @@ class RollingMemory {
 
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
+    checkChat("getMessagesForSummarization", messages);
     const { rounds } = this.#split(messages, this.#options.keepMessages);
     const uncovered = this.#uncovered(rounds);
     const { rounds: before = [], history } = this.#taken ?? {};
@@ -151,6 +153,7 @@ class RollingMemory {
     let messages = given;
     let rolled;
     try {
+      checkChat("RollingMemory", given);
       messages = this.#opened(given, question) ?? this.#sinceLast(given);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
