@@ -258,7 +258,7 @@ export type StrataEvent =
    * ("late-result"), or lost a call ("duplicate-call-id"). `rule` is as in `Problem`.
    */
   | { type: "repaired"; index: number; rule: string; reason: string; after?: number }
-  /** The list is not pi's, as `mark` shows. The hook returns it untouched. */
+  /** The list is not pi's, as `mark` shows. The hook returns it untouched. `message` names the door for its shape. */
   | { type: "unknownShape"; mark: string; message: string }
   /**
    * A function of the host threw or returned a wrong value. Once per hook and option, with the cause and the fallback.

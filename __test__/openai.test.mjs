@@ -11,6 +11,7 @@ import {
 } from "pi-strata/sessions";
 import * as made from "./support/messages.mjs";
 import { open } from "./support/sqlite.mjs";
+import { table } from "./support/tables.mjs";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -146,6 +147,21 @@ describe("OpenAI's shapes", () => {
     });
   });
 
+  test("a list of another shape is a TypeError that names its door", () => {
+    const shapes = Object.entries(table("foreign-shapes.json"));
+    const own = /"(?:tool|developer|tool_calls|tool_call_id|toolResults)"/;
+    const refused = { name: "TypeError", message: / go through | is no door for / };
+    for (const [mark, list] of shapes.filter(([mark]) => !own.test(mark)))
+      for (const convert of [toOpenAIMessages, fromOpenAIMessages, toAgentMessages])
+        assert.throws(() => convert(list), refused, `${convert.name} ${mark}`);
+    const found = { role: "assistant", content: "", toolResults: [{ success: true, data: "a" }] };
+    assert.throws(() => toAgentMessages([found]), /make each result a message of its own/);
+    assert.throws(
+      () => toAgentMessages([{ role: "developer", content: "Be brief." }]),
+      /must be a session's/,
+    );
+  });
+
   test("a pi conversation becomes a request", () => {
     const messages = [
       { role: "system", content: "s" },
@@ -173,7 +189,7 @@ describe("OpenAI's shapes", () => {
     const toolCalls = [{ id: "1", name: "f", arguments: "{oops" }];
     assert.deepEqual(fromOpenAIMessages([broken]), [{ role: "assistant", content: "", toolCalls }]);
     for (const [odd, shown] of [
-      [{ role: "function", content: "" }, '"function"'],
+      [{ role: "app", content: "" }, '"app"'],
       [{}, "undefined"],
       [null, "undefined"],
     ]) {

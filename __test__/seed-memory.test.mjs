@@ -9,6 +9,7 @@ import { keywordPairs } from "../lib/sessions/keywords.js";
 import { clippedPairs, mergePairs, readPairs } from "../lib/sessions/pairs.js";
 import { fieldsOf } from "./support/fields.mjs";
 import * as made from "./support/messages.mjs";
+import { table } from "./support/tables.mjs";
 
 const { countTokens, validate } = strata;
 
@@ -168,8 +169,9 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     );
   });
 
-  test("rounds that the host has summarised are not handed out again, also behind a cut summary", () => {
-    const { memory } = memoryOf({ contextWindow: 100_000 });
+  test("rounds that the host has summarised are not handed out again, also behind a cut summary", async () => {
+    let contextWindow = 100_000;
+    const { memory } = memoryOf({ contextWindow: () => contextWindow });
     const messages = rounds(8);
     const asked = () =>
       fieldsOf(
@@ -186,6 +188,10 @@ describe("each round becomes a pair, and a new conversation begins", () => {
     assert.deepEqual(asked(), questions(3, 8));
     memory.applySummarization('[{"q":"3 to 7","a":"a"}]');
     assert.deepEqual(asked(), []);
+    contextWindow = 400;
+    assert.equal((await memory.afterReply(messages)).rolledOver, true);
+    messages.push(...round(9));
+    assert.deepEqual(asked(), questions(8, 9), "after a roll-over of the host's own list, too");
   });
 
   test("rounds that the host's summary does not cover are summarised: behind a cut, or given since", async () => {
@@ -720,16 +726,36 @@ test("beforePrompt goes on after any failure", async () => {
   }
 });
 
-test("a window that cannot be told is said, with the cause", async () => {
-  const cause = new Error("no model yet");
-  const { memory, events } = memoryOf({
-    contextWindow: () => {
-      throw cause;
-    },
-  });
-  const { messages } = await memory.beforePrompt([], "Hello?");
-  assert.equal(textOf(messages.at(-1)), "Hello?");
-  assert.deepEqual([events[0].type, events[0].message, events[0].cause], ["failed", "no model yet", cause]);
+test("a window that its function does not tell is 200 000 tokens, said once", async () => {
+  const fails = () => {
+    throw new Error("no model yet");
+  };
+  for (const contextWindow of [() => undefined, () => Number.NaN, fails]) {
+    const { memory, events } = memoryOf({ contextWindow });
+    const long = [user("word ".repeat(180_000)), says("so")];
+    for (const list of [[], long]) {
+      const { messages, rolledOver } = await memory.beforePrompt(list, "Hello?");
+      assert.deepEqual([textOf(messages.at(-1)), rolledOver], ["Hello?", list === long]);
+    }
+    const failed = events.filter(({ type }) => type.endsWith("ailed"));
+    assert.deepEqual(fieldsOf(failed, "type", "option"), [["optionFailed", "contextWindow"]]);
+    assert.match(failed[0].message, /200000/);
+  }
+});
+
+test("a list of another shape comes back as it is, with the question and one event", async () => {
+  for (const [mark, opening] of Object.entries(table("foreign-shapes.json"))) {
+    if (/"(tool|developer|tool_calls|tool_call_id|toolResults)"/.test(mark)) continue;
+    const { memory, events } = memoryOf({ contextWindow: 1000 });
+    const list = [...rounds(60), ...opening];
+    const { messages } = await memory.beforePrompt(list, "And now?");
+    assert.deepEqual(messages.slice(0, -1), list);
+    assert.equal(textOf(messages.at(-1)), "And now?");
+    assert.deepEqual((await memory.afterReply(list)).messages, list);
+    assert.deepEqual(fieldsOf(events, "type", "code"), Array(2).fill(["failed", "ERR_UNKNOWN_SHAPE"]));
+    assert.ok(events[0].message.includes(`has ${mark}, so the list is neither pi's`), events[0].message);
+    assert.throws(() => memory.getMessagesForSummarization(list), { code: "ERR_UNKNOWN_SHAPE" });
+  }
 });
 
 describe("pairs", () => {

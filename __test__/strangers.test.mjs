@@ -224,6 +224,7 @@ describe("a list of another shape", () => {
         const options = { schedule, contextWindow: 20_000, onEvent: (event) => events.push(event) };
         assert.equal(await createTransformContext(options)(list), list);
         assert.deepEqual(fieldsOf(events, "type", "mark"), [["unknownShape", mark]]);
+        assert.match(events[0].message, / go through | is no door for /);
       }
       assert.deepEqual(validate(list), []);
       assert.equal(repair(list), list);
@@ -241,7 +242,8 @@ describe("a list of another shape", () => {
   });
 
   test("unknown roles, fields and blocks are pi's", async () => {
-    const list = [user(), { role: "app", content: [{ type: "chart" }], details: { parts: 1 } }, user("next")];
+    const content = [{ type: "chart", toolUse: 1 }, { type: "toolResult" }];
+    const list = [user(), { role: "app", type: "note", content, details: { parts: 1 } }, user("next")];
     const events = [];
     assert.equal(await createTransformContext({ onEvent: (event) => events.push(event.type) })(list), list);
     assert.deepEqual(events, ["transformed"]);

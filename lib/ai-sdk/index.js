@@ -53,7 +53,7 @@ class Pruner {
 
   /** Returns a list of another shape as it is, and reports it once; `odd` is its first unreadable message. */
   #untouched(messages, odd) {
-    const mark = foreignMark(odd) ?? `the role ${show(odd?.role)}`;
+    const mark = foreignMark(odd)?.mark ?? `the role ${show(odd?.role)}`;
     const message = `a message has ${mark}, so the list is no ModelMessage[] of the AI SDK (see convertToModelMessages); it is sent as it came`;
     if (this.#reporter.isFirst("unknownShape")) this.#reporter.warn({ type: "unknownShape", mark, message });
     return messages;

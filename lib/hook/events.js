@@ -28,9 +28,9 @@ const warned = new Set();
 /** Adds a value to a set. Returns true if it was not there. */
 const isNewIn = (set, value) => set.size < set.add(value).size;
 
-/** The event for a list of another shape, recognised by `mark`. */
-function unknownShape(mark) {
-  const message = `a message has ${mark}, so the list is not pi's; it is neither checked nor changed`;
+/** The event for a list of another shape, recognised by `mark`. `door` says what takes it. */
+function unknownShape({ mark, door }) {
+  const message = `a message has ${mark}, so the list is not pi's; it is neither checked nor changed; ${door}`;
   return { type: "unknownShape", mark, message };
 }
 
@@ -73,7 +73,7 @@ class Reporter {
 
   /** Reports a failure; returns the event. A missing addon fails every call and is reported once. */
   failed(error) {
-    if (error?.code === "ERR_UNKNOWN_SHAPE") return this.warn(unknownShape(error.mark));
+    if (error?.code === "ERR_UNKNOWN_SHAPE") return this.warn(unknownShape(error));
     const code = Object.hasOwn(FAILURES, error?.code) ? error.code : "ERR_INTERNAL";
     const event = { type: "failed", code, message: FAILURES[code] };
     if (code !== "ERR_NATIVE_UNAVAILABLE") this.emit(event);

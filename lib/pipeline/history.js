@@ -100,7 +100,8 @@ class StoredHistory {
     this.#warn("rows_skipped", chatId, rows.length - readable.length, "are no messages and were passed over");
     const bare = extras.filter((extra) => extra === undefined).length;
     this.#warn("extra_unreadable", chatId, bare, "have an unreadable extra: calls and images are left out");
-    return readable.map(({ role, text }, i) => ({ role, content: String(text), ...extras[i] }));
+    const messages = readable.map(({ role, text }, i) => ({ role, content: String(text), ...extras[i] }));
+    return messages.filter(saysSomething);
   }
 
   #warn(type, chatId, rows, told) {
@@ -251,6 +252,10 @@ function fieldsOf(method, message) {
 }
 
 const isReadable = ({ role, text }) => typeof role === "string" && ["string", "number"].includes(typeof text);
+
+/** False for an answer that held only calls, if they were left out: some servers refuse an empty message. */
+const saysSomething = ({ role, content, ...more }) =>
+  role !== "assistant" || content !== "" || Object.keys(more).length > 0;
 
 /** Returns the fields in `extra`, none for an empty one; undefined if it is unreadable. */
 function extraOf({ extra }) {

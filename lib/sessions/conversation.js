@@ -6,9 +6,18 @@ const { attempt } = require("../helpers.js");
 const { checkMessages, record, show } = require("../options.js");
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
-const { isBlock } = require("./message.js");
+const { ROLES, isBlock } = require("./message.js");
+const { checkChat } = require("../hook/foreign.js");
 const { otherText, systemText } = require("../shapes/openai_messages.js");
-const { UNKNOWN, answeredId, callsIn, plainText, readCall, written } = require("../shapes/text.js");
+const {
+  UNKNOWN,
+  answeredId,
+  callsIn,
+  checkNoResults,
+  plainText,
+  readCall,
+  written,
+} = require("../shapes/text.js");
 
 /** Other roles of pi, sent as user messages. */
 const SENT_AS_USER = new Set(["compactionSummary", "branchSummary", "custom", "bashExecution"]);
@@ -60,7 +69,9 @@ function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
  */
 function toAgentMessages(messages, model = {}) {
   checkMessages("toAgentMessages", messages);
-  if (messages.some(({ content }) => typeof content !== "string"))
+  messages.forEach(checkNoResults);
+  checkChat("toAgentMessages", messages);
+  if (messages.some(({ role, content }) => !ROLES.has(role) || typeof content !== "string"))
     throw new TypeError("toAgentMessages: messages must be a session's, with a string as content");
   if (typeof model !== "object" || model === null)
     throw new TypeError(`toAgentMessages: model must be an object, not ${show(model)}`);

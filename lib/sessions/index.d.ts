@@ -30,6 +30,7 @@ export type MessageBlock =
  * not send (failed and aborted answers with their results, excluded commands) and thinking. The sections of pi's system
  * messages become part of the prompt. OpenAI takes no images from a tool: they follow the results in a user message that
  * names the call.
+ * @throws TypeError for a list of another shape; it names the door for that shape.
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
 
@@ -37,7 +38,7 @@ export function toOpenAIMessages(messages: { role: string; content?: unknown }[]
  * Converts OpenAI's messages back, exactly: `toOpenAIMessages(fromOpenAIMessages(messages))` equals `messages`, to the last
  * character of each argument.
  * @param messages `OpenAIMessage`s, or those of OpenAI's own package
- * @throws TypeError that names the first role that OpenAI does not have.
+ * @throws TypeError that names the first role that OpenAI does not have, or the door for a list of another shape.
  */
 export function fromOpenAIMessages(messages: object[]): PipelineMessage[];
 
@@ -274,6 +275,7 @@ export type AgentMessageLike =
  * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images, sections and
  * arguments are restored; arguments that no object holds exactly keep their text as well. An id of OpenAI's Responses,
  * `call_…|fc_…`, is cut before the `|`: its item needs the reasoning that a session does not keep.
+ * @throws TypeError for a list of another shape; it names the door for that shape.
  * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)
  */
 export function toAgentMessages(
@@ -289,7 +291,7 @@ export interface QA {
 
 /** The options of `RollingMemory`. */
 export interface RollingMemoryOptions {
-  /** The model's context window in tokens, or a function called each time. */
+  /** The model's context window in tokens, or a function called each time. If it returns none, 200 000 stands in. */
   contextWindow: number | (() => number);
   /**
    * Tokens sent beside the messages: system prompt, tools. A number, or a function called each time. Default 0. If the provider
@@ -334,7 +336,9 @@ export type RollingEvent =
   | { type: "context_overflow"; message: string; summaryTokens: number; tokenLimit: number }
   /** The summariser threw, hung or returned no pair. Text is clipped. Without `onEvent`, one process warning. */
   | { type: "summarizeFailed"; code: string; message: string; cause: unknown }
-  /** The messages are returned as they are. Without `onEvent`, one process warning. */
+  /** The function threw or returned no window, so 200 000 stands in. Once. */
+  | { type: "optionFailed"; option: "contextWindow"; message: string }
+  /** The messages are returned as they are; ERR_UNKNOWN_SHAPE for another shape. Without `onEvent`, one process warning. */
   | { type: "failed"; code: string; message: string; cause: unknown };
 
 /**

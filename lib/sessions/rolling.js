@@ -7,6 +7,8 @@ const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require
 const { countsOf } = require("../bill/prices.js");
 const { attempt, isObject } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
+const { checkChat } = require("../hook/foreign.js");
+const { windowNow } = require("../hook/options.js");
 const { countTokens, countTokensAsync } = require("../tools/count.js");
 const rules = require("../options.js");
 const { keywordPairs } = require("./keywords.js");
@@ -86,7 +88,8 @@ class RollingMemory {
 
   getMessagesForSummarization(messages) {
     checkMessages("getMessagesForSummarization", messages);
-    const { rounds } = this.#split(messages, this.#options.keepMessages);
+    checkChat("getMessagesForSummarization", messages);
+    const { rounds } = this.#split(this.#sinceLast(messages), this.#options.keepMessages);
     const uncovered = this.#uncovered(rounds);
     const { rounds: before = [], history } = this.#taken ?? {};
     // The summary of an earlier request may still come. It covers fewer rounds.
@@ -150,6 +153,7 @@ class RollingMemory {
     let messages = given;
     let rolled;
     try {
+      checkChat("RollingMemory", given);
       messages = this.#opened(given, question) ?? this.#sinceLast(given);
       const { report, parts } = partedByReport(withQuestion(messages, question));
       const counts = await Promise.all(parts.map((part) => countTokensAsync(part)));
@@ -209,16 +213,16 @@ class RollingMemory {
 
   /** Returns the tokens of the window, of the overhead (the host's number or `beside`, whichever is more), and of the room it leaves. */
   #sizes(beside = this.#beside) {
-    const window = this.#number("contextWindow", positive);
-    const overhead = Math.max(this.#number("overheadTokens", amount), beside);
+    const { contextWindow } = this.#options;
+    const window = windowNow(contextWindow, this.#reporter.failureOf("contextWindow"));
+    const overhead = Math.max(this.#overhead(), beside);
     return { window, overhead, room: Math.max(window * MIN_ROOM_RATIO, window - overhead) };
   }
 
-  /** Returns an option's value; calls it if it is a function. */
-  #number(name, rule) {
-    const option = this.#options[name];
+  #overhead() {
+    const { overheadTokens: option } = this.#options;
     const value = typeof option === "function" ? option() : option;
-    if (!rule.accepts(value)) throw new TypeError(`${name}() must return ${rule.allowed}`);
+    if (!amount.accepts(value)) throw new TypeError(`overheadTokens() must return ${amount.allowed}`);
     return value;
   }
 

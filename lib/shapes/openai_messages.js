@@ -4,6 +4,7 @@
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
 const { attempt } = require("../helpers.js");
+const { checkChat } = require("../hook/foreign.js");
 const { isUnsent, joinedText, json } = require("../hook/snapshot.js");
 const { checkMessages, checkValue, oneOf } = require("../options.js");
 const { answeredId, callsIn, checkNoResults, isResult, plainText, readCall } = require("./text.js");
@@ -26,6 +27,7 @@ const mediaIn = (content) => (Array.isArray(content) ? content.filter(isMedia) :
 function toOpenAIMessages(messages) {
   checkMessages("toOpenAIMessages", messages);
   messages.forEach(checkNoResults);
+  checkChat("toOpenAIMessages", messages);
   const unsentCalls = new Set();
   const converted = [];
   let images = [];
@@ -88,6 +90,7 @@ const isSame = (a, b) => attempt(() => isDeepStrictEqual(a, b), false);
 
 function fromOpenAIMessages(messages) {
   if (!Array.isArray(messages)) checkMessages("fromOpenAIMessages", messages);
+  checkChat("fromOpenAIMessages", messages);
   for (const [i, message] of messages.entries())
     checkValue(`fromOpenAIMessages: the role of message ${i}`, message?.role, openaiRole);
   const neutral = messages.map((message) => {

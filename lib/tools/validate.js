@@ -36,9 +36,9 @@ function repair(messages, api) {
 function ask(name, messages, api, method) {
   if (!Array.isArray(messages)) throw new TypeError(`${name}: messages must be an array`);
   if (api !== undefined && typeof api !== "string") throw new TypeError(`${name}: api must be a string`);
-  const mark = messages.map(foreignMark).find((mark) => mark !== undefined);
-  if (mark !== undefined) {
-    new Reporter(undefined, name).warn(unknownShape(mark));
+  const found = messages.map(foreignMark).find((mark) => mark !== undefined);
+  if (found !== undefined) {
+    new Reporter(undefined, name).warn(unknownShape(found));
     return undefined;
   }
   const batch = new Batch();
