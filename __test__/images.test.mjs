@@ -201,27 +201,44 @@ for (const schedule of ["sticky", "everyCall"]) {
 }
 
 for (const schedule of ["sticky", "everyCall"]) {
-  test(`${schedule}: what one model refuses comes back when another answers that had accepted it`, async () => {
+  test(`${schedule}: what a model without vision refuses comes back when another one answers`, async () => {
     const hook = createTransformContext({ schedule, calibrate: false, excludeTools: ["screen"] });
     const names = async () => imagesOf(await hook(messages)).map(([, name]) => name);
-    const refuse = (words) => {
-      const model = "text-only";
-      messages.push(answer([], { model, stopReason: "error", errorMessage: words }), user("go on"));
+    const refuse = () => {
+      const errorMessage = "Model does not support images. Please use a model that does.";
+      messages.push(answer([], { model: "blind", stopReason: "error", errorMessage }), user("go on"));
     };
+    const shot = (id) => [answer(`:${id}`, { model: "blind" }), result(id, [text("a page"), named(id)])];
     const messages = [user([text("look"), named("plan")]), answer(":a", { model: "seeing" })];
-    messages.push(
-      result("a", [named("screen")], { toolName: "screen" }),
-      answer("a page", { model: "seeing" }),
-    );
-    messages.push(user("and now by another"));
+    messages.push(result("a", [named("screen")], { toolName: "screen" }));
+    messages.push(answer("a page", { model: "seeing" }), user("and now by another"));
     assert.deepEqual(await names(), ["plan", "screen"]);
-    refuse("Model does not support images. Please use a model that does.");
+    refuse();
     assert.deepEqual(await names(), []);
-    messages.push(answer(":b", { model: "text-only" }), result("b", [text("a page"), named("new")]));
-    assert.deepEqual(await names(), [], "nor does it get a new one");
-    messages.push(answer("fine", { model: "third" }), user("back"));
-    messages.push(answer("what page?", { model: "seeing" }), user("that one"));
-    assert.deepEqual((await names()).slice(0, 2), ["plan", "screen"]);
+    messages.push(...shot("b"), ...shot("c"));
+    assert.deepEqual(await names(), [], "nor does it get what tools bring");
+    messages.push(answer("fine", { model: "blind" }), user([text("and this?"), named("new")]));
+    assert.deepEqual(await names(), ["new"], "the next model may see it");
+    messages.push(answer("a cat", { model: "new here" }), user("what else?"));
+    assert.deepEqual(await names(), ["plan", "screen", "b", "c", "new"]);
+    refuse();
+    assert.deepEqual(await names(), []);
+  });
+
+  test(`${schedule}: an image that a model cannot read comes back for one that had read it`, async () => {
+    const hook = createTransformContext({ schedule, calibrate: false });
+    const names = async () => imagesOf(await hook(messages)).map(([, name]) => name);
+    const messages = [user([named("plan")]), answer("a plan", { model: "a" }), user([named("photo")])];
+    messages.push(answer("a photo", { model: "b" }), user("and you?"));
+    for (let i = 0; i < 2; i += 1) {
+      const errorMessage = "400 Could not process image";
+      messages.push(answer([], { model: "c", stopReason: "error", errorMessage }), user("again"));
+    }
+    assert.deepEqual(await names(), []);
+    messages.push(answer("fine", { model: "c" }), user("a"), answer("fine", { model: "a" }), user("go on"));
+    assert.deepEqual(await names(), ["plan"]);
+    messages.push(answer("fine", { model: "b" }), user("go on"));
+    assert.deepEqual(await names(), ["plan", "photo"]);
   });
 
   test(`${schedule}: thinking that is bound to a request without images leaves when they come back`, async () => {
@@ -238,6 +255,20 @@ for (const schedule of ["sticky", "everyCall"]) {
     const sent = JSON.stringify(await hook(messages));
     assert.match(sent, /plan.*again/);
     assert.doesNotMatch(sent, /blind/);
+  });
+
+  test(`${schedule}: refused images cost only the thinking that was bound to them`, async () => {
+    const hook = createTransformContext({ schedule, calibrate: false, keepRecentThinking: 20 });
+    const claude = { model: "claude-opus-5-5" };
+    const thought = (name, ...more) => answer([thinking(name), ...more], claude);
+    const messages = [user([named("plan")]), thought("first", text("a plan")), user([named("photo")])];
+    const errorMessage = "400 Could not process image";
+    messages.push(answer([], { ...claude, stopReason: "error", errorMessage }), user("again"));
+    for (const id of ["c", "d", "e"]) {
+      await hook(messages);
+      messages.push(thought(`after ${id}`, call(id)), result(id));
+    }
+    assert.match(JSON.stringify(await hook(messages)), /first.*after c.*after d.*after e/);
   });
 
   test(`${schedule}: a limit of images is that of the model that named it, though another reports no usage`, async () => {

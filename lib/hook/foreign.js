@@ -44,11 +44,15 @@ function refuseForeign(message) {
   refuse(foreignMark(message), "a message", "not pi's");
 }
 
-/** Throws for a message that is neither pi's, a session's nor one of OpenAI's chat: converting it would lose its content. */
+/**
+ * Throws for a message that is neither pi's, a session's nor one of OpenAI's chat: converting it would lose its content. Parts
+ * beside a text repeat it.
+ */
 function checkChat(owner, messages) {
   for (const [i, message] of messages.entries()) {
     const found = foreignMark(message);
-    if (!CHATS.includes(found?.door))
+    const isRepeated = found?.mark === 'field "parts"' && typeof message.content === "string";
+    if (!isRepeated && !CHATS.includes(found?.door))
       refuse(found, `${owner}: message ${i}`, "neither pi's, a session's nor of OpenAI's chat");
   }
 }

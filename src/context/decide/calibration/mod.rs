@@ -172,13 +172,14 @@ impl Calibration {
     }
 
     fn refuse(&mut self, source: &Source, refusal: Refusal, sent: SentSizes) {
+        // The account leaves these out.
+        if refusal.is_of_images() || refusal.subject == Some(Subject::Thinking) {
+            return;
+        }
         if let Some(images) = image_limits(refusal, sent) {
             self.models.change(source, |model| {
                 model.images = Some(model.images.unwrap_or(ImageSize::MAX).min(images));
             });
-            return;
-        }
-        if let Some(Subject::Images | Subject::Thinking) = refusal.subject {
             return;
         }
         let size = sent.edited;

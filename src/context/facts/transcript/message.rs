@@ -153,6 +153,11 @@ impl Refusal {
     pub fn limit_for(&self, prompt: f64) -> Option<f64> {
         self.limit.or(self.excess.map(|excess| prompt - excess))
     }
+
+    /// Returns `true` if the model cannot read an image, or takes none at all.
+    pub fn is_of_images(&self) -> bool {
+        self.subject == Some(Subject::Images) || self.images == Some(0)
+    }
 }
 
 impl Usage {

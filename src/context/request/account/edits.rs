@@ -69,8 +69,10 @@ impl Account {
     /// Sends a message as it came.
     pub fn send_whole(&mut self, index: usize) {
         self.change(index, |row| {
-            let form = if row.has_refused_thinking { Form::Edited } else { Form::Whole };
-            (row.sent.form, row.sent.images_out) = (form, 0);
+            row.sent.form = if row.has_refused_thinking { Form::Edited } else { Form::Whole };
+            if row.refused_images.is_none() {
+                row.sent.images_out = 0;
+            }
         });
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use self::edits::Trial;
 pub use self::row::{Form, ImageSize, Row, Sent};
 
-use crate::context::facts::transcript::{Assistant, Body, Link, Message, Source, Transcript};
+use crate::context::facts::transcript::{Assistant, Body, Link, Message, Refusal, Source, Transcript};
 use crate::context::request::plan::{Edit, Layer, Plan, Reason};
 use crate::contract::Subject;
 use crate::tokens::estimate::Size;
@@ -30,6 +30,8 @@ pub struct Account {
     thinkers: Vec<usize>,
     /// After a refusal of images: the other models, each with its last accepted answer before it.
     accepted_by: Vec<(Source, usize)>,
+    /// The model that said that it takes no images, until another one answers.
+    blind: Option<Source>,
     /// The first message that a provider sees as a turn.
     first_turn: Option<usize>,
     first_user: Option<usize>,
@@ -107,6 +109,9 @@ impl Account {
         }
         if !message.images.lens.is_empty() {
             self.pictured.push(index);
+            if message.is_tool_result() && self.blind.is_some() {
+                self.leave_out_images(index);
+            }
         }
         match &message.body {
             Body::User => {
@@ -119,10 +124,14 @@ impl Account {
                 self.is_unsettled |= alternates != self.alternates;
                 self.alternates = alternates;
                 self.thinkers.extend(assistant.thinking.map(|_| index));
-                match assistant.usage.refused.and_then(|refusal| refusal.subject) {
-                    Some(Subject::Images) => self.refuse_images(&assistant.source),
-                    Some(Subject::Thinking) => self.refuse_thinking(&assistant.source),
-                    _ if message.is_sent => self.show_accepted_images(&assistant.source),
+                match assistant.usage.refused {
+                    Some(refusal) if refusal.is_of_images() => {
+                        self.refuse_images(&assistant.source, refusal.images.is_some());
+                    }
+                    Some(Refusal { subject: Some(Subject::Thinking), .. }) => {
+                        self.refuse_thinking(&assistant.source);
+                    }
+                    _ if message.is_sent => self.show_images_again(&assistant.source),
                     _ => {}
                 }
             }
@@ -130,15 +139,17 @@ impl Account {
         }
     }
 
-    /// Marks the images that a model refused: those behind the last accepted request, or all if these were refused before.
-    fn refuse_images(&mut self, source: &Source) {
+    /// Leaves out the images that a model refused: those behind the last accepted request, or all if these were refused before,
+    /// or if the model takes none.
+    fn refuse_images(&mut self, source: &Source, is_blind: bool) {
         let accepted = self.rows.iter().rposition(|row| row.message.sent_assistant().is_some()).unwrap_or(0);
         let may_be = |row: &Row| row.refused_images.is_none() || row.message.is_protected;
         let is_new = |&index: &usize| index >= accepted && self.row(index).is_some_and(may_be);
-        let first = if self.pictured.iter().any(is_new) { accepted } else { 0 };
-        for row in self.rows.iter_mut().skip(first) {
-            row.refused_images.get_or_insert(row.sent.images_out);
+        let first = if !is_blind && self.pictured.iter().any(is_new) { accepted } else { 0 };
+        for index in self.pictured.clone().into_iter().filter(|&index| index >= first) {
+            self.leave_out_images(index);
         }
+        self.blind = is_blind.then(|| source.clone());
         self.accepted_by.clear();
         for (index, row) in self.rows.iter().enumerate().rev() {
             let Some(of) = row.message.sent_assistant().map(|answer| &answer.source) else { continue };
@@ -148,15 +159,26 @@ impl Account {
         }
     }
 
-    /// Shows the refused images again that this model accepted before another one refused them.
-    fn show_accepted_images(&mut self, source: &Source) {
-        let accepted_by = self.accepted_by.iter().find(|(of, _)| of == source);
-        let Some(accepted) = accepted_by.map(|(_, index)| *index) else { return };
-        self.accepted_by.clear();
-        for index in self.pictured.clone().into_iter().take_while(|&index| index < accepted) {
-            self.change(index, |row| {
-                row.sent.images_out = row.refused_images.take().unwrap_or(row.sent.images_out);
-            });
+    /// Leaves out refused images, unless the host protects the message.
+    fn leave_out_images(&mut self, index: usize) {
+        let Some(row) = self.rows.get_mut(index).filter(|row| !row.message.is_protected) else { return };
+        let all = row.message.images.lens.len() as u32;
+        row.refused_images.get_or_insert(row.sent.images_out);
+        self.omit_images(index, all, Layer::Shrink, Reason::TooManyImages);
+    }
+
+    /// Shows the refused images again that the model of an answer had accepted before, or, if another model takes none, all.
+    fn show_images_again(&mut self, source: &Source) {
+        let is_other = self.blind.as_ref().is_some_and(|blind| blind != source);
+        let accepted = self.accepted_by.iter().find(|(of, _)| of == source).map(|(_, index)| *index);
+        let Some(end) = accepted.max(is_other.then_some(self.rows.len())) else { return };
+        self.accepted_by.retain(|(_, index)| *index > end);
+        self.blind.take_if(|_| is_other);
+        for index in self.pictured.clone().into_iter().take_while(|&index| index < end) {
+            let refused = self.rows.get_mut(index).and_then(|row| row.refused_images.take());
+            if let Some(before) = refused {
+                self.change(index, |row| row.sent.images_out = before);
+            }
         }
     }
 

@@ -76,7 +76,7 @@ pub fn is_over(account: &Account, limits: &Limits) -> bool {
     let most = provider_limits(account, limits);
     let images = account.images();
     let may_go = |&index: &usize| count(account, index).0 > 0 && may_lose(account, index);
-    exceeds(images, most) && account.pictured().iter().any(may_go) || !refused(account, most).is_empty()
+    exceeds(images, most) && account.pictured().iter().any(may_go) || !too_large(account, most).is_empty()
 }
 
 /// Characters of the sent images that may go.
@@ -85,23 +85,22 @@ pub fn chars_that_may_go(account: &Account) -> usize {
     rows.filter_map(|&index| account.row(index)).map(|row| row.images().chars).sum()
 }
 
-/// Messages with an image that was refused, or is too large by itself, and may go; the number of first images to omit of each.
-fn refused(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
+/// Messages with an image that is too large by itself and may go; the number of first images to omit of each.
+fn too_large(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
     let lost = |&index: &usize| {
         let row = account.row(index)?;
-        let (lens, is_refused) = (&row.message.images.lens, row.refused_images.is_some());
-        let out = lens.iter().rposition(|&len| is_refused || len as usize > most.largest)? + 1;
-        let may_go = may_lose(account, index) || is_refused && !row.message.is_protected;
-        (out > lens.len() - row.images().count && may_go).then_some((index, out))
+        let lens = &row.message.images.lens;
+        let out = lens.iter().rposition(|&len| len as usize > most.largest)? + 1;
+        (out > lens.len() - row.images().count && may_lose(account, index)).then_some((index, out))
     };
     account.pictured().iter().filter_map(lost).collect()
 }
 
-/// Omits images until the request is within the provider's limits: those that it refuses, then the oldest of tools, then
+/// Omits images until the request is within the provider's limits: those that are too large, then the oldest of tools, then
 /// the oldest of the user, and those of the open turn last.
 pub fn fit(account: &mut Account, limits: &Limits) {
     let most = provider_limits(account, limits);
-    for (index, out) in refused(account, most) {
+    for (index, out) in too_large(account, most) {
         account.omit_images(index, out as u32, Layer::Shrink, Reason::TooManyImages);
     }
     let mut left = account.images();
