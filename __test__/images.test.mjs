@@ -223,6 +223,9 @@ for (const schedule of ["sticky", "everyCall"]) {
     assert.deepEqual(await names(), ["plan", "screen", "b", "c", "new"]);
     refuse();
     assert.deepEqual(await names(), []);
+    messages.length = 4;
+    messages.push(user("back to before it"));
+    assert.deepEqual(await names(), ["plan", "screen"]);
   });
 
   test(`${schedule}: an image that a model cannot read comes back for one that had read it`, async () => {

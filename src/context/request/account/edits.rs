@@ -61,7 +61,13 @@ impl Account {
         self.is_unsettled = true;
         for &(index, was) in pairs {
             if let Some(was) = before.rows.get(was) {
-                self.change(index, |row| row.sent.clone_from(&was.sent));
+                self.change(index, |row| {
+                    row.sent.clone_from(&was.sent);
+                    // The list may no longer hold the refusal.
+                    if let (None, Some(before)) = (row.refused_images, was.refused_images) {
+                        row.sent.images_out = before;
+                    }
+                });
             }
         }
     }
