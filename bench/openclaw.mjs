@@ -19,10 +19,8 @@ function engine() {
   const runtimeSettings = { limits: { maxOutputTokens: RESERVE_TOKENS } };
   let turn = { start: -1, sent: [] };
   return async (messages) => {
-    const start = Math.max(
-      0,
-      messages.findLastIndex(({ role }) => role === "user"),
-    );
+    const asked = messages.findLastIndex(({ role }) => role === "user");
+    const start = Math.max(0, asked);
     if (start !== turn.start) {
       const prompt = joinedText(messages[start].content);
       await makeEngine().bootstrap({ ...session, runtimeContext });
