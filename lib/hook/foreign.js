@@ -4,9 +4,11 @@
 const { attempt } = require("../helpers.js");
 const { foreign } = require("../contract.js");
 
-/** The marks of one kind, each with its shape. */
+/** The doors for the marks of one kind, by mark. */
 const marksOf = (kind) =>
-  Object.values(foreign).flatMap((shape) => (shape[kind] ?? []).map((word) => [word, shape]));
+  new Map(
+    Object.values(foreign).flatMap(({ door, [kind]: marks = [] }) => marks.map((mark) => [mark, door])),
+  );
 const [ROLES, TYPES, FIELDS, BLOCKS, KEYS] = ["roles", "types", "fields", "blocks", "keys"].map(marksOf);
 /** Shapes that `checkChat` lets pass. */
 const CHATS = [foreign.chat.door, foreign.results.door];
@@ -19,25 +21,23 @@ function foreignMark(message) {
   return attempt(() => {
     const { role, type, content } = message ?? {};
     const block = Array.isArray(content) ? content.find(markOfBlock) : undefined;
-    if (block !== undefined) return named("block", markOfBlock(block));
-    const field = FIELDS.find(([name]) => message?.[name] !== undefined);
-    if (field !== undefined) return named("field", field);
+    if (block !== undefined) return markOfBlock(block);
+    const field = named("field", FIELDS, nameIn(FIELDS, message));
     // A message with a role may have a type of its own.
-    if (role === undefined) return named("type", byName(TYPES, type));
-    return named("role", byName(ROLES, role));
+    return field ?? (role === undefined ? named("type", TYPES, type) : named("role", ROLES, role));
   });
 }
 
 /** Gemini and Bedrock name the kind of a block by its key. */
 function markOfBlock(block) {
-  const type = block?.type;
-  if (type === undefined) return KEYS.find(([key]) => block?.[key] !== undefined);
-  return byName(BLOCKS, type);
+  if (block?.type === undefined) return named("block", KEYS, nameIn(KEYS, block));
+  return named("block", BLOCKS, block.type);
 }
 
-const byName = (marks, word) => marks.find(([name]) => name === word);
+const nameIn = (marks, object) => Array.from(marks.keys()).find((name) => object?.[name] !== undefined);
 
-const named = (what, mark) => mark && { mark: `${what} "${mark[0]}"`, door: mark[1].door };
+const named = (what, marks, word) =>
+  marks.has(word) ? { mark: `${what} "${word}"`, door: marks.get(word) } : undefined;
 
 /** Throws for a message of another shape. */
 function refuseForeign(message) {

@@ -141,10 +141,13 @@ function withTexts(content, write) {
   let at = -1;
   const left = [];
   for (const block of content) {
-    const isText = block?.type === "text";
-    if (isText) at += 1;
-    const text = isText ? write(block.text, at) : block?.text;
-    if (text === block?.text) left.push(block);
+    if (block?.type !== "text") {
+      left.push(block);
+      continue;
+    }
+    at += 1;
+    const text = write(block.text, at);
+    if (text === block.text) left.push(block);
     else if (text !== undefined) left.push({ ...block, text });
   }
   return left;

@@ -116,7 +116,7 @@ pub struct Refusal {
     pub images: Option<u32>,
     /// Most characters of one image.
     pub image_chars: Option<u32>,
-    /// Its subject, if it names no number but leaves no doubt.
+    /// Its subject, if it leaves no doubt.
     pub subject: Option<Subject>,
 }
 

@@ -126,7 +126,7 @@ impl Account {
                 self.thinkers.extend(assistant.thinking.map(|_| index));
                 match assistant.usage.refused {
                     Some(refusal) if refusal.is_of_images() => {
-                        self.refuse_images(&assistant.source, refusal.images.is_some());
+                        self.refuse_images(&assistant.source, refusal.images == Some(0));
                     }
                     Some(Refusal { subject: Some(Subject::Thinking), .. }) => {
                         self.refuse_thinking(&assistant.source);

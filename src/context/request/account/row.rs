@@ -59,9 +59,9 @@ pub struct Row {
     /// The newest message of the group that it opens.
     pub(super) newest_in_group: usize,
     /// If a model refused its images, the number of them that were left out before.
-    pub refused_images: Option<u32>,
+    pub(super) refused_images: Option<u32>,
     /// True if its model refused its thinking.
-    pub has_refused_thinking: bool,
+    pub(super) has_refused_thinking: bool,
 }
 
 impl Row {

@@ -19,8 +19,8 @@ const SIZE_SHARE: (usize, usize) = (7, 8);
 /// reading; carrying one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
 const BATCH: usize = 14;
 
-/// The limits on images: the table's for the protocol of the newest answer, or the lower ones that refusals taught. The last row
-/// of the table holds for any protocol.
+/// The limits on images: the table's for the protocol of the newest answer, or the lower ones that refusals taught. The table's
+/// last row is for protocols that it does not name.
 fn provider_limits(account: &Account, limits: &Limits) -> ImageSize {
     let newest = account.newest_first().find_map(|(_, row)| row.message.assistant());
     let api = newest.map_or("", |Assistant { source, .. }| &source.api);
@@ -76,7 +76,8 @@ pub fn is_over(account: &Account, limits: &Limits) -> bool {
     let most = provider_limits(account, limits);
     let images = account.images();
     let may_go = |&index: &usize| count(account, index).0 > 0 && may_lose(account, index);
-    exceeds(images, most) && account.pictured().iter().any(may_go) || !too_large(account, most).is_empty()
+    exceeds(images, most) && account.pictured().iter().any(may_go)
+        || images.largest > most.largest && !too_large(account, most).is_empty()
 }
 
 /// Characters of the sent images that may go.
@@ -88,10 +89,9 @@ pub fn chars_that_may_go(account: &Account) -> usize {
 /// Messages with an image that is too large by itself and may go; the number of first images to omit of each.
 fn too_large(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
     let lost = |&index: &usize| {
-        let row = account.row(index)?;
-        let lens = &row.message.images.lens;
+        let lens = &account.message(index)?.images.lens;
         let out = lens.iter().rposition(|&len| len as usize > most.largest)? + 1;
-        (out > lens.len() - row.images().count && may_lose(account, index)).then_some((index, out))
+        (out > lens.len() - count(account, index).0 && may_lose(account, index)).then_some((index, out))
     };
     account.pictured().iter().filter_map(lost).collect()
 }
