@@ -42,9 +42,9 @@ function compiled({ pattern, ...row }) {
 
 /**
  * The numbers that a refusal names. For its length these are `{ prompt, limit, output, excess }`, each undefined if it is not
- * named. For its images it is `{ images }`, the most that are taken, or `{ imageChars }`, the most characters of one. A refusal
- * without any may have a `subject`, as contract.json lists it: the bytes of the body, certainly its length, images that
- * cannot be read, thinking with an invalid signature. Undefined for any other error. The first row that matches decides.
+ * named. For its images it is `{ images }`, the most that are taken, or `{ imageChars }`, the most characters of one. Some have
+ * a `subject`, as contract.json lists them: the bytes of the body, certainly its length, images that cannot be read (`images: 0`
+ * beside it: the model takes none), thinking with an invalid signature. Undefined for any other error. The first row that matches decides.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;

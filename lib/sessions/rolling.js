@@ -199,7 +199,7 @@ class RollingMemory {
     return report === undefined ? this.#beside : Math.max(0, prompt - counted);
   }
 
-  /** Decides on a list with `counts` tokens before its reported answer and from it on, and `beside` tokens beside it. */
+  /** Decides by the tokens `counted` before the reported answer, those `since`, and those `beside` the messages. */
   #verdict([counted, since], beside, question) {
     const { preCheckRatio, postCheckRatio } = this.#options;
     const [phase, most] = question === undefined ? ["post", postCheckRatio] : ["pre", preCheckRatio];

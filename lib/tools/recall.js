@@ -9,7 +9,7 @@ const { native } = require("../native/native.js");
 const { Shapes } = require("../shapes/index.js");
 const { splitsPair } = require("../shapes/text.js");
 
-/** What the model reads about the tool, and the default and the largest size of a page, in UTF-16 units, which it names. */
+/** The tool as the model sees it. A page has `pageChars` UTF-16 units by default, at most `mostPageChars`; its text says so, too. */
 const { tool: TOOL, pageChars: PAGE_CHARS, mostPageChars: MAX_PAGE_CHARS } = require("./recall.json");
 /** Size of the text handed to a worker at a time, in UTF-16 units. */
 const BATCH_UNITS = 1024 * 1024;

@@ -37,7 +37,7 @@ impl KeepRules {
         }
         let mut shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file)));
         let (key, file) = shown.next()?;
-        // What a call wrote is the whole file, however short.
+        // A call that writes the file gives a whole version, even a short one.
         Some(State { is_short: is_short && file.change.is_none(), ..state(key, file.path.name()) })
     }
 

@@ -5,7 +5,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use super::{File, KNOWN, LoadError, LoadOptions, builder};
 use crate::arena::Arena;
 
-/// What is wrong with a line, and, for other kinds of files such as GGUF, what is read.
+/// The error for a line. The file may be of another kind, such as GGUF, so it names those that are read.
 const NO_RANK: &str = "is not a token in base64, a space and its rank; only tokenizer.json, tekken.json and files of ranks are read";
 
 pub(super) fn read(file: &[u8], options: &LoadOptions) -> Result<File, LoadError> {
