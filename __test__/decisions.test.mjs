@@ -131,7 +131,9 @@ test("thinking that is bound to what stands before it lets no batch come before 
     await sentOf(messages, { contextWindow, onEvent });
     return reason;
   };
-  assert.match(await reasonOf("claude-opus-5-5"), /^waits for the end of the turn/);
+  for (const model of ["claude-opus-5-5", "gpt-6.2-sol"])
+    assert.match(await reasonOf(model), /^waits for the end of the turn/);
+  assert.doesNotMatch(await reasonOf("gpt-6.1-sol"), /^waits for the end of the turn/);
   assert.match(await reasonOf("claude-opus-4-5"), /^moved: the cache is cold/);
   assert.match(await reasonOf("claude-opus-5-5", { pauseMs: PAUSE }), /^moved: the cache is cold/);
 });

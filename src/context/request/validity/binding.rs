@@ -1,5 +1,5 @@
-//! Thinking that is bound to its prefix: the newest Claude models refuse a request, or drop a thinking block, if anything
-//! before the block differs from when it was made.
+//! Thinking that is bound to its prefix. If anything before a block differs from when it was made, the newest Claude models
+//! refuse the request or drop the block, and OpenAI's newest models do not see it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::context::facts::transcript::{Assistant, Source};
 use crate::context::request::account::{Account, Form};
 use crate::context::request::plan::{Layer, Reason};
 
-/// The Claude models that check this, with the first version that does.
+/// The Claude models that check this, with the first version that does. The hook strips such thinking.
 const BOUND_SINCE: [(&str, Version); 5] = [
     ("claude-fable-", (5, 1)),
     ("claude-mythos-", (5, 1)),
@@ -15,6 +15,9 @@ const BOUND_SINCE: [(&str, Version); 5] = [
     ("claude-sonnet-", (5, 5)),
     ("claude-haiku-", (5, 5)),
 ];
+
+/// OpenAI's models since that version. OpenAI itself leaves such reasoning out, and refuses a call without it.
+const LEFT_OUT_SINCE: [(&str, Version); 1] = [("gpt-", (6, 2))];
 
 /// Major and minor; 0 where a name says none.
 type Version = (u32, u32);
@@ -32,8 +35,17 @@ const MAX_VERSION_DIGITS: usize = 2;
 /// assert!(!binds_thinking(&of("claude-opus-4-20250514")) && !binds_thinking(&of("gpt-5.5")));
 /// ```
 pub fn binds_thinking(source: &Source) -> bool {
+    is_since(&BOUND_SINCE, source)
+}
+
+/// Returns `true` if the model loses its thinking when anything before it changes.
+fn loses_thinking(source: &Source) -> bool {
+    binds_thinking(source) || is_since(&LEFT_OUT_SINCE, source)
+}
+
+fn is_since(versions: &[(&str, Version)], source: &Source) -> bool {
     let model = source.model.to_lowercase();
-    BOUND_SINCE.iter().any(|(name, since)| {
+    versions.iter().any(|(name, since)| {
         model.split_once(name).and_then(|(_, rest)| version(rest)).is_some_and(|version| version >= *since)
     })
 }
@@ -56,7 +68,7 @@ pub fn strip_within(account: &mut Account, messages: Range<usize>) {
 
 /// Strips the bound thinking at these indices.
 pub fn strip_among(account: &mut Account, indices: &[usize]) {
-    let bound = bound_thinkers(account, indices.iter().copied());
+    let bound = thinkers_of(binds_thinking, account, indices.iter().copied());
     let bound: Vec<usize> = bound.filter(|(_, of)| of.has_other_content).map(|(index, _)| index).collect();
     strip_bound(account, &bound);
 }
@@ -84,11 +96,13 @@ pub fn holds_turn(account: &Account) -> bool {
     let start = account.last_user().unwrap_or(0);
     let in_turn = || account.thinkers().iter().rev().copied().take_while(|&index| index > start);
     let newest = in_turn().next().and_then(|index| account.message(index)?.assistant());
-    newest.is_some_and(|of| binds_thinking(&of.source)) && bound_thinkers(account, in_turn()).next().is_some()
+    newest.is_some_and(|of| loses_thinking(&of.source))
+        && thinkers_of(loses_thinking, account, in_turn()).next().is_some()
 }
 
-/// The assistant messages at these indices that are sent with bound thinking.
-fn bound_thinkers(
+/// The assistant messages at these indices that are sent with thinking, of the models that `is_one` accepts.
+fn thinkers_of(
+    is_one: fn(&Source) -> bool,
     account: &Account,
     indices: impl Iterator<Item = usize>,
 ) -> impl Iterator<Item = (usize, &Assistant)> {
@@ -98,8 +112,8 @@ fn bound_thinkers(
         let row = account.row(index).filter(|row| *row.form() == Form::Whole && !row.message.is_protected)?;
         let assistant = row.message.sent_assistant().filter(|of| of.thinking.is_some())?;
         let source = &assistant.source;
-        let binds = last.filter(|(of, _)| *of == source).map_or_else(|| binds_thinking(source), |(_, is)| is);
-        last = Some((source, binds));
-        binds.then_some((index, assistant))
+        let is_of_it = last.filter(|(of, _)| *of == source).map_or_else(|| is_one(source), |(_, is)| is);
+        last = Some((source, is_of_it));
+        is_of_it.then_some((index, assistant))
     })
 }
