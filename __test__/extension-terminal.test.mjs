@@ -149,7 +149,7 @@ const flat = (text) => text.replace(/\s+/g, " ");
 
 for (const [version, columns] of [
   ["0.74.2", 80],
-  ["1.5.2", 120],
+  ["1.6.0", 120],
 ]) {
   test(`installed in pi ${version}, in ${columns} columns, every command answers to one Enter`, {
     skip: !hasTerminal,
@@ -200,7 +200,7 @@ for (const [version, columns] of [
   });
 }
 
-for (const version of ["0.74.2", "1.5.2"]) {
+for (const version of ["0.74.2", "1.6.0"]) {
   for (const window of [16_000, 32_000, 60_000]) {
     test(`pi ${version} compacts in none of 60 reads in a window of ${window} tokens`, {
       skip: !hasTerminal,

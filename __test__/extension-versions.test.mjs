@@ -146,7 +146,7 @@ await forEachPi(async (version) => {
     assert.match(notices.at(-1)[1], /named its limit: 20,000 tokens instead of 200,000/);
   });
 
-  if (version !== "1.5.2") return;
+  if (version !== "1.6.0") return;
   test(`pi ${version} keeps its system messages where they are, so that a change of tools costs no cache`, async () => {
     const change = (session) => session.setActiveToolsByName([...session.getActiveToolNames(), "grep"]);
     const compat = { supportsMidConvoSystemMessages: true, supportsMidConvoToolChanges: true };

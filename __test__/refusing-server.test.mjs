@@ -11,13 +11,13 @@ import { scriptedServer } from "./support/scripted-server.mjs";
 import { dice } from "./support/transcripts.mjs";
 
 const NEWEST = new URL(
-  "coding-agent/node_modules/pi-coding-agent-1.5/node_modules/@earendil-works/",
+  "coding-agent/node_modules/pi-coding-agent-1.6/node_modules/@earendil-works/",
   import.meta.url,
 );
 const LOADERS = {
   "0.73.1": [piVersions["0.73.1"], piAis["0.73.1"]],
   "0.74.2": [piVersions["0.74.2"], piAis["0.74.2"]],
-  "1.5.2": [
+  "1.6.0": [
     () => import(new URL("pi-agent-core/dist/index.js", NEWEST)),
     () => import(new URL("pi-ai/dist/compat.js", NEWEST)),
   ],

@@ -17,7 +17,7 @@ const base = temporaryFolder("snippets");
 /** Where the packages of each pi are. */
 const PIS = {
   "0.73.1": "coding-agent/node_modules/@mariozechner",
-  "1.5.2": "coding-agent/node_modules/pi-coding-agent-1.5/node_modules/@earendil-works",
+  "1.6.0": "coding-agent/node_modules/pi-coding-agent-1.6/node_modules/@earendil-works",
 };
 const NODE = nodeBinary("node22");
 const PACKAGES = {
@@ -97,7 +97,7 @@ for (const [version, packages] of Object.entries(PIS)) {
 
     for (const [page, snippets] of Object.entries(SNIPPETS)) {
       for (const [i, { isInPi, file = "snippet.js", before, after: behind, prints }] of snippets.entries()) {
-        if (!isInPi && version !== "1.5.2") continue;
+        if (!isInPi && version !== "1.6.0") continue;
         test(`${page}, block ${i + 1}`, () => {
           writeFileSync(join(folder, file), `${before}\n${blocks(page, "js")[i]}\n${behind}`);
           const { status, stdout, stderr } = run(["--import", SERVER, file]);

@@ -17,4 +17,4 @@ export const piAis = {
 };
 
 /** The versions that refuse a Node older than 22.19. */
-export const needsNode22 = new Set(["0.87.1", "1.5.2"]);
+export const needsNode22 = new Set(["0.87.1", "1.6.0"]);
