@@ -296,3 +296,20 @@ for (const api of ["bedrock-converse-stream", "mistral-conversations"]) {
     }
   });
 }
+
+for (const schedule of ["everyCall", "sticky"]) {
+  test(`${schedule}: a question that is small beside the window is sent whole, whatever goes of older ones`, async () => {
+    const contextWindow = 8192;
+    const transform = createTransformContext({ contextWindow, schedule });
+    const list = [];
+    for (let turn = 0; turn < 40; turn += 1) {
+      const question = user(`${turn} ${"why it matters here ".repeat(60 + ((turn * 97) % 340))}`);
+      list.push(question);
+      const sent = await transform(list);
+      assert.equal(sent.at(-1), question, `question ${turn}`);
+      const input = 300 + countTokens(sent) + 4 * sent.length;
+      assert.ok(input < contextWindow);
+      list.push(answer([text(`said ${turn}`)], { usage: { input, cacheRead: 0, cacheWrite: 0 } }));
+    }
+  });
+}

@@ -1,7 +1,8 @@
 //! Layer 4, never over the window: cuts the least harmful content first, until the request fits.
 //! It cuts tool results to the largest head and tail that fit: first the older ones, down to a share of the room, then those
 //! of the last group and large new inputs of apps and shells, and closing answers that may not leave alone. Then it drops other groups, oldest first, but no user message, the
-//! last group or the newest message. It cuts user text last, the longest first, and drops it only if that is not enough.
+//! last group or the newest message. It cuts user text last, the longest first, the question after all others, and drops it only if
+//! that is not enough.
 
 use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
@@ -80,13 +81,21 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     if room.fits(0) {
         return;
     }
-    room.budget = goals.words;
     let said = room.cuttable(|account, index| {
         account.message(index).is_some_and(|of| !of.is_tool_result() && of.assistant().is_none())
     });
-    room.cut(&said, LEAST_WORDS);
+    // The question stays whole if it fits beside prompt and tools: the words before it go first.
+    let question = room.account.last_user();
+    let words = question.and_then(|index| room.account.row(index)).map_or(0, Row::tokens);
+    let alone = estimate.base + estimate.scale * words as f64;
+    let most = goals.others.max(goals.words);
+    room.budget = if alone > goals.words { most } else { goals.words };
+    let is_older = |index: &usize| Some(*index) != question || alone > most;
+    let older: Vec<usize> = said.iter().copied().filter(is_older).collect();
+    room.cut(&older, LEAST_WORDS);
     room.drop_groups(may_go);
     room.drop_groups(|_, _| true);
+    room.budget = most;
     room.cut(&said, MIN_CUT_TOKENS);
 }
 
