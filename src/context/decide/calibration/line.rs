@@ -27,6 +27,8 @@ const REPORTS: usize = 32;
 /// tokens.
 const DOUBTED_SHARE: f64 = 0.05;
 const DOUBTED_TOKENS: f64 = 1000.0;
+/// An estimate without prompt and tools is off by less than this share of the tokens counted.
+const NEAR_SHARE: f64 = 0.02;
 /// Largest error counted for one report, as a share of its prompt: a false report must not decide.
 const MOST_MISSED: f64 = 0.25;
 
@@ -109,15 +111,16 @@ impl Line {
             return;
         }
         if !self.agree(newest, &next) {
-            // With less, both are of other lists.
-            let is_enough = next.tokens >= BELIEVED * self.estimate.scale * next.counted();
+            let off = self.residual_since(newest, &next);
+            // With less, or if prompt and tools were less than nothing, both are of other lists.
+            let is_enough = next.tokens >= BELIEVED * self.estimate.scale * next.counted()
+                && self.estimate.base + off >= -NEAR_SHARE * next.counted();
             let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
             if !is_certain && !is_confirmed {
                 self.doubted = Some(next);
                 return;
             }
             // Prompt and tools have changed.
-            let off = self.residual_since(newest, &next);
             let all = self.reports.iter_mut().chain([&mut self.smallest]);
             all.for_each(|report| report.tokens += off);
         }

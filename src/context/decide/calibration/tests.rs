@@ -58,6 +58,15 @@ fn one_absurd_report_changes_nothing_and_two_that_agree_outvote_the_rest() {
     close(shifted.estimate().tokens(size(22_000)), 60_635.0, 1e-6);
 }
 
+/// A new process that does not know a batch thinks that more was sent.
+#[test]
+fn reports_that_leave_prompt_and_tools_less_than_nothing_are_of_other_lists() {
+    let good = [("a", 30_000.0, 20_000), ("a", 31_270.0, 21_000)];
+    let [first, second] = good;
+    let low = after(&[first, second, ("a", 27_000.0, 40_000), ("a", 28_270.0, 41_000)]);
+    assert_eq!(low.estimate(), after(&good).estimate());
+}
+
 #[test]
 fn a_constant_is_no_count() {
     let reports =
