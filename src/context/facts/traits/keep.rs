@@ -84,6 +84,7 @@ mod tests {
             ("Write", r#"{"file_path":"PLAN.md","content":"- [x] one\n- [ ] two"}"#, "PLAN.md"),
             ("read", r#"{"path":"docs/Implementation-Plan.md"}"#, "Implementation-Plan.md"),
             ("TodoWrite", r#"{"todos":[]}"#, "TodoWrite"),
+            ("ExitPlanMode", r#"{"plan":"1. one\n2. two"}"#, "ExitPlanMode"),
             ("bash", r#"{"command":"cat > AGENTS.md <<EOF\n- the only rule\nEOF"}"#, "AGENTS.md"),
             (
                 "apply_patch",
