@@ -190,6 +190,14 @@ test("a line that cannot be read is not quoted", async () => {
   }
 });
 
+test("a message that Cursor recorded is read with its content", async () => {
+  const content = [{ type: "text", text: "a" }];
+  const recorded = ["user", "assistant"].map((role) => ({ role, message: { content } }));
+  const session = await read(...recorded);
+  assert.deepEqual(fieldsOf(contextOf(session), "content"), [content, content]);
+  assert.equal(session.calls.length, 1);
+});
+
 test("bare messages are read from an array as from lines; an array that is no JSON is one problem", async () => {
   const messages = [
     { role: "user", content: "a" },

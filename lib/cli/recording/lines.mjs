@@ -13,8 +13,11 @@ const ITEM = /^(?:reasoning|\w+_call(?:_output)?)$/;
 /** Bare messages: pi's, or those of a stack whose shape is known. */
 const bare = {
   isLine: ({ role, type }) => typeof role === "string" || ITEM.test(type),
-  entryOf: (message) =>
-    bare.isLine(message) ? { message } : { problem: "This is not a message: it has no role." },
+  // Cursor writes `{ role, message: { content } }`.
+  entryOf: (line) =>
+    bare.isLine(line)
+      ? { message: isRecord(line.message) ? { ...line.message, role: line.role } : line }
+      : { problem: "This is not a message: it has no role." },
   forms: {},
   recordingOf(entries) {
     const steps = [];
