@@ -17,7 +17,7 @@ const LEAST = { limit: LEAST_TOKENS, images: 0 };
 const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
 /** Numbers that are not tokens. */
 const OTHER_NUMBERS =
-  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|(?:^|[ :])\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
+  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|^\d{4,5}:|[ :]\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars|body size)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
 /** Words before a number that make it the limit. */
 const LIMIT_WORDS =
   /(?:max|limit|window|only|up to|at most|allowed|permitted|supports?|than|exceeds?|exceed(?:ed|s)? the|available|context (?:length|size)|n_ctx|上限|最大|限制|超过|超出)[^\d]{0,40}$/i;
@@ -28,7 +28,7 @@ const PROMPT_WORDS =
 const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
 /** Words about the bytes of a request. */
 const BODY_WORDS =
-  /^\W*413\b|(?:entity|payload|body) too large|request_too_large|request exceeds the maximum size|\bbytes\b/i;
+  /(?:^|status code|failed|http|error)\W{0,4}413\b|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b/i;
 
 /** The error of a host that knows of an overflow, but not of its size. */
 const OVERFLOW = "the request was too long";
