@@ -23,7 +23,7 @@ export interface UsageLike {
  * Returns a `prepareStep` that gives each step the messages of the hook. Unedited messages are the same objects. Tool calls,
  * results and approvals stay whole. `providerOptions` (`cacheControl`) stay in place. The usage of each step calibrates the
  * estimate and the cache. It never throws: it sends an unreadable list as it is, with one warning. One function serves any
- * number of runs.
+ * number of runs: make it once, not for each request.
  * @throws TypeError for options that are not allowed
  * @example new ToolLoopAgent({ model, tools, prepareStep: createPrepareStep({ contextWindow: 200_000 }) })
  */
