@@ -25,7 +25,6 @@ const WRITTEN = /[!-~$€£\u00c0-\u024f]+/gu;
 const AROUND = /^["'`([{<*,;:!?]+|["'`)\]}>*.,;:!?]+$/g;
 /** Addresses and paths, names of files, numbers with what is written around them, identifiers. */
 const FACT = /:\/\/|\w\/\w|^[~.]*\/\w|\w\.[a-z][a-z\d]{0,7}$|\d|\w_\w|[a-z][A-Z]/;
-const NAME = /^\p{Lu}\p{Ll}/u;
 const ABBREVIATION = /^(?:[A-Za-z]\.)+[A-Za-z]?$/;
 
 let segmenter;
@@ -50,22 +49,14 @@ async function keywordPairs(pairs, clipped) {
   });
 }
 
-/** Returns addresses, paths, identifiers, numbers and names of a text, each once, in order. */
+/** Returns addresses, paths, identifiers and numbers of a text, each once, in order. */
 function factsOf(text) {
-  const facts = new Set();
-  let name = "";
-  let isWithinSentence = false;
-  for (const { 0: written, index } of text.slice(0, TEXT_UNITS).matchAll(WRITTEN)) {
-    const word = written.replace(AROUND, "");
-    const isName = isWithinSentence && NAME.test(word);
-    // A longer name replaces its first part.
-    if (isName) facts.delete(name);
-    name = isName ? `${name} ${word}`.trim() : "";
-    const isFact = word.length <= FACT_UNITS && FACT.test(word) && !ABBREVIATION.test(word);
-    if (isName || isFact) facts.add(name || word);
-    isWithinSentence = !/[.!?]["')]*$/.test(written) && text[index + written.length] === " ";
-  }
-  return [...facts].slice(0, FACTS);
+  const words = text.slice(0, TEXT_UNITS).match(WRITTEN) ?? [];
+  const bare = words.map((word) => word.replace(AROUND, ""));
+  const facts = bare.filter(
+    (word) => word.length <= FACT_UNITS && FACT.test(word) && !ABBREVIATION.test(word),
+  );
+  return [...new Set(facts)].slice(0, FACTS);
 }
 
 function wordsOf(part) {

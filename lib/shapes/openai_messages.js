@@ -1,5 +1,5 @@
-// Converts messages of pi, sessions and pipelines to OpenAI's chat format and back, with tool calls and images. Both ways back
-// are exact. Arguments are the model's own text, and parsed only if nothing is lost.
+// Converts messages of pi, sessions and pipelines to OpenAI's chat format and back, with tool calls and images. OpenAI's messages
+// come back as they were; images of a result stay in the user message that shows them. Arguments are the model's own text, and parsed only if nothing is lost.
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");
@@ -93,11 +93,10 @@ function fromOpenAIMessages(messages) {
   checkChat("fromOpenAIMessages", messages);
   for (const [i, message] of messages.entries())
     checkValue(`fromOpenAIMessages: the role of message ${i}`, message?.role, openaiRole);
-  const neutral = messages.map((message) => {
+  return messages.map((message) => {
     const made = fromOpenAI(message);
     return isSame(toOpenAI(made, true), message) ? made : { ...made, original: message };
   });
-  return withImagesInResults(neutral, messages);
 }
 
 function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId }) {
@@ -107,45 +106,6 @@ function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId
     ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
     ...(toolCallId != null && { toolCallId }),
   };
-}
-
-/** Moves images from user messages back into tool results, if that is exactly reversible. */
-function withImagesInResults(neutral, messages) {
-  const merged = [];
-  let run = 0;
-  for (const [index, message] of neutral.entries()) {
-    const results = merged.slice(merged.length - run);
-    const folded =
-      message.role === "user" && message.blocks !== undefined ? withImages(results, message) : [];
-    if (isSame(toOpenAIMessages(folded), messages.slice(index - run, index + 1))) {
-      merged.splice(-run, run, ...folded);
-      run = 0;
-      continue;
-    }
-    merged.push(message);
-    run = message.role === "tool" ? run + 1 : 0;
-  }
-  return merged;
-}
-
-/** Returns results with the images that follow their labels. */
-function withImages(results, { blocks }) {
-  const images = new Map();
-  let own = [];
-  for (const block of blocks) {
-    const found = results.find(({ toolCallId }) => imagesLabel(toolCallId) === block?.text);
-    if (found === undefined) own.push(block);
-    else {
-      own = [];
-      images.set(found, own);
-    }
-  }
-  return results.map((result) => {
-    if (!images.has(result)) return result;
-    const content = result.content === IMAGES_ONLY ? "" : result.content;
-    const text = content === "" ? [] : [{ type: "text", text: content }];
-    return { ...result, content, blocks: [...text, ...images.get(result)] };
-  });
 }
 
 /** True for a block that is more than text. */
