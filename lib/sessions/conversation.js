@@ -33,7 +33,7 @@ function fromAgentMessage(message) {
 function neutralForm(message) {
   const { role, content, stopReason, toolCallId, isError, excludeFromContext } = message;
   const said = saidOf(content);
-  if (role === "system") return { role, content: systemText(message, true), ...agentFieldsOf(message) };
+  if (role === "system") return { role, content: systemText(message, true) };
   if (role === "user") return { role, ...said };
   if (role === "toolResult") return { role: "tool", ...said, toolCallId, isError: isError === true };
   if (SENT_AS_USER.has(role)) {
@@ -54,12 +54,6 @@ function neutralCall({ id, name, arguments: given, argumentsText, thoughtSignatu
 function saidOf(content) {
   const hasImages = Array.isArray(content) && content.some((block) => block?.type === "image");
   return { content: plainText(content), ...(hasImages && { blocks: content.filter(isBlock) }) };
-}
-
-/** Returns the fields from which pi's own system message can be restored. */
-function agentFieldsOf({ content, sections, toolsAdded, toolsRemoved }) {
-  if ([sections, toolsAdded, toolsRemoved].every((field) => field === undefined)) return {};
-  return { agentFields: { content, sections, toolsAdded, toolsRemoved } };
 }
 
 /**
@@ -83,8 +77,7 @@ function toAgentMessages(messages, model = {}) {
     const said = message.blocks?.map(sendable) ?? text;
     const isSummary = message.role === "assistant" && message.content.startsWith(SUMMARY_LABEL);
     if (message.role === "tool") return resultMessage(message, said, timestamp, toolNames, sentIds);
-    if (message.role === "system")
-      return [{ role: "system", content: message.content, ...message.agentFields, timestamp }];
+    if (message.role === "system") return [{ role: "system", content: message.content, timestamp }];
     if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
     const calls = callsIn(message).map((call) => callBlock(call, sentIds));
     for (const call of calls) toolNames.set(call.id, call.name);

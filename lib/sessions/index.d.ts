@@ -74,8 +74,6 @@ export interface ConversationMessage {
   isError?: boolean;
   /** The message in another format, or its other fields, if this one does not hold all of it. */
   original?: object;
-  /** The fields of pi's own system message: `content`, `sections`, tools. */
-  agentFields?: object;
 }
 
 /** A message to add. Its content can be blocks, or null beside `toolCalls`. Results inside it (`toolResults`) are a TypeError. */
@@ -272,8 +270,8 @@ export type AgentMessageLike =
 /**
  * Converts provider-neutral messages to AgentMessages. Drops a tool result without its call and turns a summary into a user
  * message, because providers reject them. A part of OpenAI's without a block in pi becomes text: the address of an image, the
- * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images, sections and
- * arguments are restored; arguments that no object holds exactly keep their text as well. An id of OpenAI's Responses,
+ * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images and arguments are
+ * restored; a system message as its text. Arguments that no object holds exactly keep their text as well. An id of OpenAI's Responses,
  * `call_…|fc_…`, is cut before the `|`: its item needs the reasoning that a session does not keep.
  * @throws TypeError for a list of another shape; it names the door for that shape.
  * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)

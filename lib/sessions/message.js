@@ -17,7 +17,7 @@ const HASHED = "sha256:";
 const list = { allowed: "an array", accepts: Array.isArray };
 const object = { allowed: "an object", accepts: (value) => typeof value === "object" };
 /** Fields that only some messages have. They are copied as JSON. */
-const COPIED = { blocks: list, toolCalls: list, original: object, agentFields: object };
+const COPIED = { blocks: list, toolCalls: list, original: object };
 /** Fields that OpenAI's messages do not have. */
 const OWN = new Set(["id", "timestamp", "isError", "toolCallId", ...Object.keys(COPIED)]);
 
@@ -51,12 +51,12 @@ function checkedFields(message) {
     throw new TypeError(
       'message.content must be a string, or an array of { type: "text", text } and { type: "image", data, mimeType }',
     );
-  const { isError, original = originalOf(message), agentFields } = message;
+  const { isError, original = originalOf(message) } = message;
   const blocks = isText ? message.blocks : content;
   const copy = {
     role,
     content: isText ? content : plainText(content),
-    ...copiesOf({ blocks: addsNothing(blocks) ? undefined : blocks, toolCalls, original, agentFields }),
+    ...copiesOf({ blocks: addsNothing(blocks) ? undefined : blocks, toolCalls, original }),
   };
   if (toolCallId != null) copy.toolCallId = String(toolCallId);
   if (typeof isError === "boolean") copy.isError = isError;
