@@ -1,11 +1,8 @@
 // The examples run as they stand.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "./support/temporary.mjs";
 
 const path = (name) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
 
@@ -36,17 +33,3 @@ for (const [name, prints] of Object.entries(PRINTS)) {
     assert.match(stdout, prints);
   });
 }
-
-test("examples/record.mjs writes to the file it is given, and never over one that exists", () => {
-  const record = (...args) =>
-    spawnSync(process.execPath, [path("record.mjs"), ...args], { encoding: "utf8" });
-  const before = readFileSync(path("session.jsonl"));
-  for (const args of [[], [path("session.jsonl")]]) {
-    const { status, stdout } = record(...args);
-    assert.deepEqual([status, stdout], [2, ""]);
-  }
-  assert.deepEqual(readFileSync(path("session.jsonl")), before);
-  const file = join(temporaryFolder("record"), "session.jsonl");
-  assert.equal(record(file).status, 0);
-  assert.match(readFileSync(file, "utf8"), /^\{"type":"session","version":3,/);
-});

@@ -2,7 +2,7 @@
 // after `npm install`, and where the package is installed from git; never where it comes from a registry.
 
 import { spawnSync } from "node:child_process";
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./platforms.mjs";
 
@@ -50,21 +50,6 @@ function run(script) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** npm keeps the output of a package from git to itself unless it fails; the terminal is the user's all the same. */
 function say(text) {
-  const line = `pi-strata: ${text}\n`;
-  if (!process.stderr.isTTY) toTerminal(`\n${line}`);
-  process.stderr.write(line);
-}
-
-function toTerminal(text) {
-  let terminal;
-  try {
-    terminal = openSync(process.platform === "win32" ? "\\\\.\\CON" : "/dev/tty", "w");
-    writeSync(terminal, text);
-  } catch {
-    // There is none, as in CI.
-  } finally {
-    if (terminal !== undefined) closeSync(terminal);
-  }
+  console.error(`pi-strata: ${text}`);
 }
