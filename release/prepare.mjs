@@ -2,7 +2,7 @@
 // after `npm install`, and where the package is installed from git; never where it comes from a registry.
 
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./platforms.mjs";
 
@@ -25,23 +25,11 @@ if (missing !== undefined) {
   say(`built in ${Math.round((Date.now() - start) / 1000)} s`);
 }
 
-/** The obstacle to building the addon, in a sentence; undefined if nothing does. */
+/** The obstacle to building the addon, in a sentence; undefined if nothing does. Cargo itself says if Rust is too old. */
 function whatIsMissing() {
-  const { stdout, error } = spawnSync("rustc", ["--version"], { encoding: "utf8" });
+  if (spawnSync("rustc", ["--version"]).error === undefined) return undefined;
   const [, wanted] = /^rust-version = "(.+)"$/m.exec(readFileSync(join(ROOT, "Cargo.toml"), "utf8"));
-  if (error !== undefined || stdout === "") {
-    return `the native addon is built from source here, which needs Rust ${wanted} or newer (https://rustup.rs); ${PUBLISHED}`;
-  }
-  const [, found] = /(\d+\.\d+)/.exec(stdout) ?? [];
-  if (found === undefined || !isOlder(found, wanted)) return undefined;
-  return `the native addon is built from source here, which needs Rust ${wanted} or newer, and this is ${found} (rustup update); ${PUBLISHED}`;
-}
-
-function isOlder(found, wanted) {
-  const [[major, minor], [wantedMajor, wantedMinor]] = [found, wanted].map((text) =>
-    text.split(".").map(Number),
-  );
-  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+  return `the native addon is built from source here, which needs Rust ${wanted} or newer (https://rustup.rs); ${PUBLISHED}`;
 }
 
 function run(script) {
@@ -50,6 +38,21 @@ function run(script) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** npm keeps the output of a package from git to itself unless it fails; the terminal is the user's all the same. */
 function say(text) {
-  console.error(`pi-strata: ${text}`);
+  const line = `pi-strata: ${text}\n`;
+  if (!process.stderr.isTTY) toTerminal(`\n${line}`);
+  process.stderr.write(line);
+}
+
+function toTerminal(text) {
+  let terminal;
+  try {
+    terminal = openSync(process.platform === "win32" ? "\\\\.\\CON" : "/dev/tty", "w");
+    writeSync(terminal, text);
+  } catch {
+    // There is none, as in CI.
+  } finally {
+    if (terminal !== undefined) closeSync(terminal);
+  }
 }
