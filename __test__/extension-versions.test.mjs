@@ -6,12 +6,11 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { scriptedModel, streamOf } from "../examples/scripted/model.mjs";
+import { scriptedModel } from "../examples/scripted/model.mjs";
 import { countTokens, validate } from "../index.js";
 import { createExtension } from "../pi-extension/index.mjs";
-import { codingAgents, piScripts } from "./coding-agent/pi.mjs";
+import { codingAgents } from "./coding-agent/pi.mjs";
 import { forEachPi } from "./support/each-pi.mjs";
 import { CALLS, resultsIn, runSession, textOf } from "./support/pi-session.mjs";
 import { ROOT } from "./support/root.mjs";
@@ -159,48 +158,6 @@ await forEachPi(async (version) => {
     const isSystem = sent.at(-1).messages.map(({ role }) => role === "system");
     assert.deepEqual([isSystem.indexOf(true), isSystem.lastIndexOf(true)], [0, isSystem.length - 2]);
     for (const [, panel] of notices) assert.match(panel, /^prompt and tools +[\d,]+ *$/m);
-  });
-
-  test(`pi ${version} summarises by the compaction model, also if an extension provides it`, async () => {
-    const streamSimple = ({ api, provider, id }) => {
-      const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
-      const answer = {
-        role: "assistant",
-        content: [{ type: "text", text: "summary of mine" }],
-        usage: { cost },
-      };
-      return streamOf({ ...answer, api, provider, model: id, stopReason: "stop", timestamp: Date.now() });
-    };
-    const provide = (pi) => {
-      const model = { ...scriptedModel, id: "cheap", api: undefined, baseUrl: undefined };
-      const provider = {
-        baseUrl: "http://localhost:1",
-        apiKey: "none",
-        api: "mine",
-        streamSimple,
-        models: [model],
-      };
-      pi.registerProvider("mine", provider);
-    };
-    const started = process.argv[1];
-    process.argv[1] = fileURLToPath(piScripts[version]);
-    writeFileSync(join(folder, "settings.json"), '{ "strata": { "compactionModel": "mine/cheap" } }');
-    try {
-      const { session, notices } = await run(
-        { extensionFactories: [provide, everyCall()] },
-        {
-          prompts: ["go", (active) => active.compact()],
-          sessionManager: (Manager) => Manager.inMemory(folder),
-          settings: { compaction: { keepRecentTokens: 3000 } },
-        },
-      );
-      assert.deepEqual(notices, []);
-      const { summary } = session.sessionManager.getEntries().find(({ type }) => type === "compaction");
-      assert.match(summary, /summary of mine/);
-    } finally {
-      process.argv[1] = started;
-      rmSync(join(folder, "settings.json"));
-    }
   });
 
   test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {

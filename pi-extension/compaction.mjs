@@ -1,13 +1,9 @@
 // pi's own compaction, branch summaries, forks and session file. pi works on its uncut list. So it would compact although the
 // request fits, and summarise what the model no longer sees.
 
-import { realpathSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import { createTransformContext } from "../lib/hook/hook.js";
 import { checkValue, positive } from "../lib/options.js";
 
-/** pi under its two names. */
-const PACKAGES = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
 /** With these options nothing is old. Without reported usage the layers act on age alone, not on size. */
 const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
 /** No cache holds a fork, so one cut is enough. */
@@ -91,38 +87,6 @@ function replace(list, seen) {
   if (!Array.isArray(list)) return;
   const left = list.map(seen).filter((item) => item !== undefined);
   if (left.length > 0) list.splice(0, list.length, ...left);
-}
-
-/** Runs pi's own compaction with another model, named `provider/id`. Throws if it cannot. */
-export async function compactBy(name, { preparation, customInstructions, signal }, { modelRegistry }) {
-  const [provider, ...id] = name.split("/");
-  const model = modelRegistry?.find(provider, id.join("/"));
-  if (model === undefined) throw new Error(`pi knows no model ${name}`);
-  const auth = await modelRegistry.getApiKeyAndHeaders(model);
-  if (auth?.ok === false) throw new Error(`no key for ${name}`);
-  const { apiKey, headers, env } = auth ?? {};
-  // The imported copy of pi does not know the providers of extensions; the registry does, in newer versions.
-  const stream = modelRegistry.streamSimple?.bind(modelRegistry);
-  const { compact } = await importPi();
-  return compact(preparation, model, apiKey, headers, customInstructions, signal, undefined, stream, env);
-}
-
-/** Imports pi's own package: the one beside this package if a program embeds pi, else the one that was started. */
-async function importPi() {
-  for (const place of [...PACKAGES, undefined]) {
-    try {
-      return await import(place ?? startedPi());
-    } catch {
-      // Try the next place.
-    }
-  }
-  throw new Error("pi's own package cannot be imported from here");
-}
-
-/** The entry point of the package whose script was started. */
-function startedPi() {
-  const script = realpathSync(process.argv[1]);
-  return pathToFileURL(script.replace(/^(.*[\\/]dist)[\\/].*/, "$1/index.js")).href;
 }
 
 /** Drafts of pi's `context_edit` entries for edits since the last ones written. */

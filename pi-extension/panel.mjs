@@ -28,7 +28,6 @@ const LEAST_DOLLARS = 0.001;
 const WITHOUT_VALUE = {
   overheadTokens: "learned",
   keep: "instructions, plans, memory",
-  compactionModel: "the model in use",
 };
 /** Options that pi's model and session decide, each with its value and its source. */
 const FROM_PI = {

@@ -3,7 +3,7 @@
 import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
 import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
-import { compactBy, contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
+import { contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
 import { pathProtection } from "./paths.mjs";
@@ -40,7 +40,7 @@ export class Session {
     this.pi = pi;
     this.given = given;
     this.settings = readSettings(ctx.cwd, { isTrusted: ctx.isProjectTrusted?.() !== false });
-    const { enabled, protectPaths = [], compactionModel, persistEdits, ...settings } = this.settings.values;
+    const { enabled, protectPaths = [], persistEdits, ...settings } = this.settings.values;
     const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     const isProtected = pathProtection(protectPaths, ctx.cwd);
     // The tool reads by the markers' handles; pi's session file holds every original.
@@ -146,7 +146,7 @@ export class Session {
 
   /**
    * Declines a needless compaction by pi: the request fits without it. Any other one summarises what the model saw, not the
-   * uncut list, with the model that the user named, if any.
+   * uncut list.
    */
   async beforeCompact(event) {
     const state = { promptedAt: this.#promptedAt, isIdle: this.ctx.isIdle?.() };
@@ -155,14 +155,7 @@ export class Session {
       return { cancel: true };
     }
     seeAsSent(event.preparation, sentOf(await this.latest()));
-    const { compactionModel } = this.settings.values;
-    if (compactionModel === undefined) return undefined;
-    try {
-      return { compaction: await compactBy(compactionModel, event, this.ctx) };
-    } catch (error) {
-      this.tell(`pi-strata: ${error.message}; pi compacts by its own model`, "warning");
-      return undefined;
-    }
+    return undefined;
   }
 
   /** True if the next request has room, although pi, which measures the uncut list, sees none. */

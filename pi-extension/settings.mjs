@@ -9,17 +9,10 @@ import { checkHookOptions } from "../lib/hook/options.js";
 import { checkOptions, flag, names, nearest, record, show } from "../lib/options.js";
 import { fromHome } from "./paths.mjs";
 
-const MODEL_NAME = "^[^/]+/.+";
-const modelName = {
-  allowed: 'a model as "provider/id"',
-  schema: { type: "string", pattern: MODEL_NAME },
-  accepts: (value) => typeof value === "string" && new RegExp(MODEL_NAME).test(value),
-};
 /** Settings of the extension itself, each with its default and its rule; all others are options of the hook. */
 export const OWN_SETTINGS = {
   enabled: [true, flag],
   protectPaths: [[], names],
-  compactionModel: [undefined, modelName],
   persistEdits: [false, flag],
 };
 /** Defaults of hook options that differ in pi: the model has the tool that reads a marker's handle. */
