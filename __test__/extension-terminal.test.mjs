@@ -175,7 +175,7 @@ for (const [version, columns] of [
     assert.doesNotMatch(panel, /undefined|NaN/);
     const list = await terminal.enter("/strata show", /opens one at its top/);
     assert.match(list, /\s1 +bash for i in \$\(seq 300\)[^\n]*?…? +shortened +[\d,]+ +[0-9a-f]{8}\s/);
-    const status = await terminal.enter("/strata status", /persistEdits +false +default/);
+    const status = await terminal.enter("/strata status", /protectPaths +\[\] +default/);
     assert.match(status, /\sschedule +"everyCall" +PI_STRATA\s/);
     assert.match(status, /\scontextWindow +200000 +pi's catalogue\s/);
     const top = await terminal.enter("/strata show 1", /lines 1 to \d+ of 300/);

@@ -2,7 +2,6 @@
 // was cut can be read back after a restart, on another branch and after a compaction, and pi summarises what the model saw.
 
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -158,30 +157,5 @@ await forEachPi(async (version) => {
     const isSystem = sent.at(-1).messages.map(({ role }) => role === "system");
     assert.deepEqual([isSystem.indexOf(true), isSystem.lastIndexOf(true)], [0, isSystem.length - 2]);
     for (const [, panel] of notices) assert.match(panel, /^prompt and tools +[\d,]+ *$/m);
-  });
-
-  test(`pi ${version} writes edits down where the user wants that, and goes on from them as they were sent`, async () => {
-    writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata: { persistEdits: true } }));
-    try {
-      const sessionManager = (Manager) => Manager.create(folder, join(folder, "written-down"));
-      const first = await run({ extensionFactories: [everyCall()] }, { sessionManager });
-      assert.deepEqual(first.errors, []);
-      const manager = first.session.sessionManager;
-      const edits = manager.getEntries().filter(({ type }) => type === "context_edit");
-      assert.ok(edits.length >= CALLS - 6, `${edits.length} edits`);
-      const last = first.sent.at(-1).messages;
-      const path = manager.getSessionFile();
-      rmSync(join(folder, "settings.json"));
-      const plain = await run({}, { prompts: ["on"], sessionManager: (Manager) => Manager.open(path) });
-      const seen = resultsIn(plain.sent[0].messages).map(textOf);
-      assert.deepEqual(seen, resultsIn(last).map(textOf), "a pi without the extension sees what was sent");
-      const { session } = await run(
-        { extensionFactories: [everyCall()] },
-        { prompts: [], sessionManager: (Manager) => Manager.open(path) },
-      );
-      for (const handle of handlesIn(last)) assert.equal((await recall(session, handle)).details.found, true);
-    } finally {
-      rmSync(join(folder, "settings.json"), { force: true });
-    }
   });
 }, Object.keys(codingAgents));

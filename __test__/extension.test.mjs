@@ -197,7 +197,7 @@ test("/strata show lists the cuts in rows that fit pi's notices, and opens one b
 });
 
 test("/strata status lists every option in force and where it comes from", async () => {
-  const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], persistEdits: true } }];
+  const files = [{ strata: everyCall }, { strata: { excludeTools: ["read"], recall: true } }];
   const env = { PI_STRATA: '{ "marker": "en", "economies": 1 }' };
   const text = (await runPi({ files, env, prompts: ["/strata status"] })).told.at(-1);
   assert.match(text, /^pi-strata \d+\.\d+\.\d+ edits requests\.$/m);

@@ -88,14 +88,3 @@ function replace(list, seen) {
   const left = list.map(seen).filter((item) => item !== undefined);
   if (left.length > 0) list.splice(0, list.length, ...left);
 }
-
-/** Drafts of pi's `context_edit` entries for edits since the last ones written. */
-export function contextEdits(contextEntries = [], seen) {
-  return contextEntries
-    .filter(({ sourceEntry, messages }) => sourceEntry?.type === "message" && messages?.length === 1)
-    .map(({ sourceEntry, messages: [message] }) => [sourceEntry.id, message.content, seen(message)?.content])
-    .filter(([, held, content]) => JSON.stringify(held) !== JSON.stringify(content))
-    .map(([targetId, , content]) => {
-      return { type: "context_edit", targetId, replacement: content === undefined ? null : { content } };
-    });
-}

@@ -21,7 +21,6 @@ const EVENTS = {
   session_before_compact: "beforeCompact",
   session_before_tree: "beforeTree",
   cache_warming_decision: "warming",
-  agent_before_settle: "persist",
 };
 
 /** An extension with these options of the hook, on top of the user's settings. The model's terms come from pi's catalogue. */

@@ -32,7 +32,7 @@ const WRITE_RANGE = [0.5, 3];
  */
 export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, env = process.env } = {}) {
   const catalogued = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
-  const { cache, steps, hasOddSteps } = pricesOf(model ?? {}, env);
+  const { cache, steps } = pricesOf(model ?? {}, env);
   const step = steps.find(({ above, factor }) => above < catalogued && paysToStayBelow(above, factor, cache));
   const compactsAbove = triggerOf(model, catalogued, compaction);
   const declines = compactsAbove < LEAST_SHARE * catalogued;
@@ -48,7 +48,6 @@ export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, e
     windowSource: limit < catalogued ? "a refusal" : "pi's catalogue",
     cache,
     step,
-    hasOddSteps,
     maxPromptTokens: most && Math.floor(most.tokens),
     source: most?.source,
     compactsAbove,
@@ -83,8 +82,8 @@ function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
   const ttlSeconds = isAmount(named) ? named : undefined;
   const isDear = isLong && ttlSeconds && cost.cacheWrite > cost.input && api !== "openai-responses";
   const write = isDear ? HOUR_WRITE : Math.max(1, share(cost.cacheWrite, WRITE_RANGE) ?? 1);
-  const tiers = [cost.tiers ?? []].flat();
-  const steps = tiers
+  const steps = [cost.tiers ?? []]
+    .flat()
     .filter((tier) => isAmount(tier?.inputTokensAbove) && isAmount(tier.input))
     .map(({ inputTokensAbove, input, cacheRead }) => ({
       above: inputTokensAbove,
@@ -92,7 +91,7 @@ function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
     }))
     .sort((a, b) => a.above - b.above);
   const cache = read && { read, write, ttlSeconds };
-  return { cache, steps, hasOddSteps: steps.length < tiers.length };
+  return { cache, steps };
 }
 
 /**

@@ -114,7 +114,7 @@ function inForce(name, session) {
   return value === undefined ? [defaultOf(name), "default"] : [value, source];
 }
 
-function priceText({ model, terms: { cache, step, hasOddSteps } }) {
+function priceText({ model, terms: { cache, step } }) {
   const name = `${model?.provider ?? "unknown"}/${model?.id ?? "model"}`;
   if (!(model?.cost?.input > 0))
     return `Prices of ${name}: pi's catalogue names none; they are learned from the bills.`;
@@ -125,7 +125,6 @@ function priceText({ model, terms: { cache, step, hasOddSteps } }) {
     `Prices of ${name}: $${model.cost.input} a million tokens of input, ${caching}`,
     step &&
       `× ${round(step.factor)} above ${whole(step.above)}, so requests stay below ${whole(MARGIN * step.above)}`,
-    hasOddSteps && "some of its price steps are no prices and are ignored",
   ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }

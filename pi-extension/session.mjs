@@ -3,7 +3,7 @@
 import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
 import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
-import { contextEdits, isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
+import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
 import { pathProtection } from "./paths.mjs";
@@ -40,7 +40,7 @@ export class Session {
     this.pi = pi;
     this.given = given;
     this.settings = readSettings(ctx.cwd, { isTrusted: ctx.isProjectTrusted?.() !== false });
-    const { enabled, protectPaths = [], persistEdits, ...settings } = this.settings.values;
+    const { enabled, protectPaths = [], ...settings } = this.settings.values;
     const { onEvent, contextWindow, protect, ...chosen } = { ...OTHER_DEFAULTS, ...settings, ...given };
     const isProtected = pathProtection(protectPaths, ctx.cwd);
     // The tool reads by the markers' handles; pi's session file holds every original.
@@ -177,13 +177,6 @@ export class Session {
   async warming(event) {
     const isCheaper = await paysToLetCool(event, this.#last.messages, this.options);
     return isCheaper ? { action: "stop" } : undefined;
-  }
-
-  /** Writes the edits into the session file if the user wants that, so that footer, forks and a restart see them. */
-  persist({ entries = [], context }) {
-    if (this.settings.values.persistEdits !== true) return undefined;
-    const drafts = contextEdits(context?.contextEntries, sentOf(this.#last));
-    return drafts.length === 0 ? undefined : { entries: [...entries, ...drafts] };
   }
 
   pause(isPaused) {

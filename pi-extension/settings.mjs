@@ -13,7 +13,6 @@ import { fromHome } from "./paths.mjs";
 export const OWN_SETTINGS = {
   enabled: [true, flag],
   protectPaths: [[], names],
-  persistEdits: [false, flag],
 };
 /** Defaults of hook options that differ in pi: the model has the tool that reads a marker's handle. */
 export const OTHER_DEFAULTS = { marker: "auto", recall: true };

@@ -47,7 +47,6 @@ const OWN = {
   recall: "False takes the tool `recall` from the model, and the handles from the markers.",
   enabled: "False begins each session paused, as PI_STRATA=off does.",
   protectPaths: "Patterns of files whose results stay whole, such as PLAN.md or docs/**.",
-  persistEdits: "Writes edits into the session as pi's context_edit entries (pi 0.87 and newer).",
 };
 /** Schemas of its rules. */
 const ownSchema = (rule) => RULES[Object.keys(RULES).find((name) => rules[name] === rule)];
