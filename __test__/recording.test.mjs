@@ -198,13 +198,16 @@ test("a message that Cursor recorded is read with its content", async () => {
   assert.equal(session.calls.length, 1);
 });
 
-test("bare messages are read from an array as from lines; an array that is no JSON is one problem", async () => {
+test("bare messages are read from a JSON file as from lines; one that is no JSON is one problem", async () => {
   const messages = [
     { role: "user", content: "a" },
     { role: "x", odd: [1.5] },
   ];
-  const array = await readLines([Buffer.from(`\ufeff ${JSON.stringify(messages)}\r\n`)]);
-  assert.deepEqual([contextOf(array), array.problems, array.format], [messages, [], "messages"]);
+  for (const whole of [messages, { model: "m", messages }])
+    for (const indent of [0, 2]) {
+      const file = await readLines([Buffer.from(`\ufeff ${JSON.stringify(whole, null, indent)}\r\n`)]);
+      assert.deepEqual([contextOf(file), file.problems, file.format], [messages, [], "messages"]);
+    }
   assert.deepEqual(contextOf(await read(...messages)), messages);
   const odd = await readLines([Buffer.from('\n[{"role":"user"},\n3,\n{"role":"user"},\n{}]')]);
   assert.deepEqual([contextOf(odd).length, linesOf(odd)], [2, [2, 2]]);

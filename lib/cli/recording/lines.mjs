@@ -39,19 +39,19 @@ const FORMATS = [pi, claude, bare];
 
 /**
  * The recording in a file that comes as chunks of bytes: a session of pi's, a transcript of Claude Code's, one
- * message a line, or a JSON array of messages.
+ * message a line, a JSON array of messages, or an object with such `messages`.
  */
 export async function readLines(chunks) {
   const found = { objects: [], problems: [] };
-  let [number, array] = [0, undefined];
+  let [number, whole] = [0, undefined];
   for await (const line of linesOf(chunks)) {
     number += 1;
     const isFirst = found.objects.length + found.problems.length === 0;
-    if (array !== undefined) array.text += `\n${line}`;
-    else if (isFirst && line.trim().startsWith("[")) array = { text: line, number };
+    if (whole !== undefined) whole.text += `\n${line}`;
+    else if (isFirst && /^\s*(?:\[|\{\s*$)/.test(line)) whole = { text: line, number };
     else if (line.trim() !== "") parse("line", line, number, found);
   }
-  if (array !== undefined) parse("array", array.text, array.number, found);
+  if (whole !== undefined) parse("file", whole.text, whole.number, found);
   const { objects, problems } = found;
   const formatOf = ({ object }) => FORMATS.find(({ isLine }) => isLine(object));
   const { entryOf, forms, recordingOf } = formatOf(objects.find(formatOf) ?? { object: {} }) ?? bare;
@@ -73,7 +73,9 @@ function parse(what, text, line, { objects, problems }) {
     problems.push({ line, message: `The ${what} is not valid JSON.` });
     return;
   }
-  for (const object of [value].flat()) {
+  const { type, role, messages } = value ?? {};
+  const isList = type === undefined && role === undefined && Array.isArray(messages);
+  for (const object of [isList ? messages : value].flat()) {
     if (isRecord(object)) objects.push({ object, line });
     else problems.push({ line, message: `The ${what} is JSON, but holds something that is not an object.` });
   }
