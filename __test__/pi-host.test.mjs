@@ -10,7 +10,7 @@ import { countTokens, validate } from "../index.js";
 import { createExtension, shrink } from "../pi-extension/index.mjs";
 import { termsOf } from "../pi-extension/model.mjs";
 import { FakePi, MODELS } from "./support/fake-pi.mjs";
-import { result } from "./support/messages.mjs";
+import { image, result } from "./support/messages.mjs";
 import { temporaryFolder } from "./support/temporary.mjs";
 
 const folder = temporaryFolder("host");
@@ -31,8 +31,8 @@ function output(seed, lines) {
 }
 
 /** A pi with the extension, and with these settings of the user's. */
-function installed(options, { strata, ...how } = {}) {
-  writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata }));
+function installed(options, { strata, images, ...how } = {}) {
+  writeFileSync(join(folder, "settings.json"), JSON.stringify({ strata, images }));
   return new FakePi(createExtension(options), { model: MODELS.opus, ...how });
 }
 
@@ -50,6 +50,29 @@ async function play(pi, count, lines) {
   }
   return pi;
 }
+
+test("images that pi does not send to the model do not count, and go again after a switch", async () => {
+  const counted = [];
+  const onEvent = ({ type, tokensBefore }) => type === "transformed" && counted.push(tokensBefore);
+  const messages = [{ role: "user", content: "Look." }];
+  for (let i = 0; i < 40; i += 1) {
+    const call = { type: "toolCall", id: `c${i}`, name: "read", arguments: { path: `${i}.png` } };
+    messages.push({ role: "assistant", content: [call] }, result(`c${i}`, [image]));
+  }
+  const [seeing, blind] = [["text", "image"], ["text"]].map((input) => ({ ...MODELS.glm, input }));
+  const pi = installed({ onEvent }, { model: seeing });
+  await pi.start();
+  for (const model of [seeing, blind, seeing]) {
+    pi.model = model;
+    await pi.emit("context", { messages });
+  }
+  const blocked = installed({ onEvent }, { model: seeing, images: { blockImages: true } });
+  await blocked.start();
+  await blocked.emit("context", { messages });
+  const [all, none, again, withheld] = counted;
+  assert.ok(all > 40_000 && again > 40_000, `${counted}`);
+  assert.ok(none < 2_000 && withheld < 2_000, `${counted}`);
+});
 
 test("/strata show names every row, also answers without a word", async () => {
   const pi = installed({ schedule: "everyCall", contextWindow: 6_000 });

@@ -27,10 +27,14 @@ const WRITE_RANGE = [0.5, 3];
 
 /**
  * The hook's settings for a model of pi's: `contextWindow`, `cache`, `maxPromptTokens` with its `source`, and the price `step`
- * behind it. pi compacts above `compactsAbove`; `declines` is true if that leaves too little of the window. `limit` is the
- * window that the server named in a refusal.
+ * behind it. pi compacts above `compactsAbove`; `declines` is true if that leaves too little of the window. `isBlind` is true if
+ * the model gets no images. `limit` is the window that the server named in a refusal.
  */
-export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, env = process.env } = {}) {
+export function termsOf(
+  model,
+  compaction,
+  { limit = Number.POSITIVE_INFINITY, blocksImages = false, env = process.env } = {},
+) {
   const catalogued = isAmount(model?.contextWindow) ? model.contextWindow : strata.getContextWindow();
   const { cache, steps } = pricesOf(model ?? {}, env);
   const step = steps.find(({ above, factor }) => above < catalogued && paysToStayBelow(above, factor, cache));
@@ -52,6 +56,7 @@ export function termsOf(model, compaction, { limit = Number.POSITIVE_INFINITY, e
     source: most?.source,
     compactsAbove,
     declines,
+    isBlind: blocksImages || (Array.isArray(model?.input) && !model.input.includes("image")),
   };
 }
 

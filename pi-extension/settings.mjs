@@ -28,7 +28,7 @@ export const defaultOf = (name) =>
 
 /**
  * Reads the settings for a session in the folder `cwd`. Returns the `values` and their `sources` by name, pi's own `compaction`
- * settings, and the `problems` found, one sentence each.
+ * settings, whether pi `blocksImages`, and the `problems` found, one sentence each.
  */
 export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) {
   const [values, sources, problems, faults] = [{}, {}, [], []];
@@ -66,8 +66,10 @@ export function readSettings(cwd, { env = process.env, isTrusted = true } = {}) 
     const inForce = value === undefined ? `no ${name}` : `${name} ${shown(value)}, ${from}`;
     problems.push(`${source}: ${text}. In force: ${inForce}.`);
   }
-  const compaction = files.map(([, settings]) => settings.compaction).reduce(merged, {});
-  return { values, sources, compaction, problems };
+  const [compaction, images] = ["compaction", "images"].map((key) =>
+    files.map(([, settings]) => settings[key]).reduce(merged, {}),
+  );
+  return { values, sources, compaction, blocksImages: images?.blockImages === true, problems };
 }
 
 /** Merges two values of a setting of pi's: objects key by key; otherwise the later value holds if there is one. */
