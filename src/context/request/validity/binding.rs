@@ -32,6 +32,7 @@ const MAX_VERSION_DIGITS: usize = 2;
 /// use pi_strata::context::request::validity::binds_thinking;
 /// let of = |model: &str| Source { api: "".into(), provider: "".into(), model: model.into() };
 /// assert!(binds_thinking(&of("claude-opus-5-5")) && binds_thinking(&of("anthropic.claude-sonnet-5.5-v1:0")));
+/// assert!(binds_thinking(&of("~anthropic/claude-opus-latest")) && !binds_thinking(&of("claude-3-5-sonnet-latest")));
 /// assert!(!binds_thinking(&of("claude-opus-4-20250514")) && !binds_thinking(&of("gpt-5.5")));
 /// ```
 pub fn binds_thinking(source: &Source) -> bool {
@@ -46,7 +47,9 @@ fn loses_thinking(source: &Source) -> bool {
 fn is_since(versions: &[(&str, Version)], source: &Source) -> bool {
     let model = source.model.to_lowercase();
     versions.iter().any(|(name, since)| {
-        model.split_once(name).and_then(|(_, rest)| version(rest)).is_some_and(|version| version >= *since)
+        // A gateway's alias for the newest: `claude-opus-latest`, `gpt-sol-latest`.
+        let is_since = |rest: &str| version(rest).map_or(rest.ends_with("latest"), |known| known >= *since);
+        model.split_once(name).is_some_and(|(_, rest)| is_since(rest))
     })
 }
 
