@@ -126,6 +126,11 @@ export interface TransformContextOptions {
   /** Tokens that one image counts as. Default 1200; set what your provider bills. */
   imageTokens?: number;
   /**
+   * False if the model gets no images. The hook leaves them out then, and shows them again to a model that takes them. Default true.
+   * @example createTransformContext({ takesImages: () => agent.state.model.input.includes("image") })
+   */
+  takesImages?: boolean | (() => boolean | undefined);
+  /**
    * Learn from the transcript's usage how the provider counts. Default true; false uses the encoding's counts as they are, and
    * learns from refusals only.
    */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTransformContext, explain } from "../index.js";
+import { createTransformContext, explain, validate } from "../index.js";
 import { answer, call, image, result, text, thinking, user } from "./support/messages.mjs";
 import { wordsOf } from "./support/refusals.mjs";
 
@@ -301,3 +301,26 @@ for (const schedule of ["sticky", "everyCall"]) {
     }
   });
 }
+
+for (const schedule of ["everyCall", "sticky"])
+  test(`${schedule}: a model that gets no images is sent none, and the next one that does gets them back`, async () => {
+    let takesImages = true;
+    const hookOf = () => createTransformContext({ ...LARGE, schedule, takesImages: () => takesImages });
+    const [transform, list] = [hookOf(), session(12)];
+    const before = imagesOf(await transform(list));
+    assert.ok(before.length > 0);
+    for (const more of [[], session(15).slice(list.length)]) {
+      list.push(...more, user([text("and this"), named("later")]));
+      takesImages = false;
+      for (const hook of [transform, hookOf()]) {
+        const sent = await hook(list);
+        assert.deepEqual(imagesOf(sent), [], "none, in this process and in a new one");
+        assert.deepEqual(validate(sent), []);
+        const { tokensBefore } = await explain(list, { schedule, takesImages: () => takesImages });
+        assert.ok(tokensBefore < 2000, `${tokensBefore}`);
+      }
+      takesImages = true;
+      const after = imagesOf(await transform(list)).map(String);
+      assert.ok(after.includes("user,later") && after.includes(`toolResult,${more.length > 0 ? 14 : 11}.0`));
+    }
+  });

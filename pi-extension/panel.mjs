@@ -32,6 +32,7 @@ const WITHOUT_VALUE = {
 /** Options that pi's model and session decide, each with its value and its source. */
 const FROM_PI = {
   contextWindow: ({ terms }) => [terms.contextWindow, terms.windowSource],
+  takesImages: ({ terms }) => [!terms.isBlind, "pi's catalogue"],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
   reserveTokens: ({ options }) => [usualReserve(options.contextWindow()), "default"],

@@ -20,9 +20,6 @@ const VIRTUAL_API = "pi-virtual";
 const RECALL_SNIPPET =
   "Read back the original of a tool result that was shortened, by the handle in its marker line";
 
-/** Options for a model that gets a note of pi's in place of each image. */
-const WITHOUT_IMAGES = { imageTokens: 12, keepRecentImages: 1_000_000 };
-
 export class Session {
   /** The latest request. */
   #last = { messages: [], sent: [] };
@@ -31,9 +28,6 @@ export class Session {
   /** Time of the cut that the next request makes, in ms. */
   #cutAt;
   #saidDead = false;
-  #options;
-  /** The hook, and the one for models that get no images. */
-  #hooks;
   isPaused = false;
   calls = { count: 0, tokensSaved: 0 };
   /** The hook's events about cache misses. */
@@ -54,8 +48,9 @@ export class Session {
     if (chosen.recall === true) pi.registerTool?.({ ...tool, promptSnippet: RECALL_SNIPPET });
     // `pi --tools` may leave the tool out.
     if (pi.getActiveTools?.().includes(tool.name) === false) chosen.recall = false;
-    this.#options = {
+    this.options = {
       contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
+      takesImages: () => !this.terms.isBlind,
       cache: () => this.terms.cache,
       maxPromptTokens: () => this.terms.maxPromptTokens,
       warmedAt: () => this.times.warmedAt,
@@ -63,20 +58,16 @@ export class Session {
       ...chosen,
       protect: (message) => isProtected(message) || protect?.(message) === true,
     };
-    const told = (event) => {
-      this.#note(event);
-      return onEvent?.(event);
-    };
-    const hookOf = (more) => strata.createTransformContext({ ...this.#options, ...more, onEvent: told });
-    this.#hooks = [hookOf(), hookOf(WITHOUT_IMAGES)];
+    this.hook = strata.createTransformContext({
+      ...this.options,
+      onEvent: (event) => {
+        this.#note(event);
+        return onEvent?.(event);
+      },
+    });
     this.take(ctx);
     for (const problem of this.settings.problems) this.tell(`pi-strata: ${problem}`, "warning");
     if (enabled === false) this.pause(true);
-  }
-
-  /** The hook's options for the model in use. */
-  get options() {
-    return { ...this.#options, ...(this.terms.isBlind && WITHOUT_IMAGES) };
   }
 
   /** Reads what pi reports of its session and its model now. */
@@ -107,7 +98,7 @@ export class Session {
     if (type === "context" && this.record.hasProjection) return undefined;
     this.#promptedAt = 0;
     const { count } = this.calls;
-    const sent = await this.#hooks[Number(this.terms.isBlind)](messages, this.ctx.signal);
+    const sent = await this.hook(messages, this.ctx.signal);
     this.#last = { messages, sent };
     if (this.#cutAt !== undefined && this.calls.count > count) {
       const text = await this.#cutText(messages, this.#cutAt);

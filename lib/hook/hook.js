@@ -8,7 +8,7 @@ const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
 const { asked, cacheNow, checkHookOptions, nativeOptions, windowNow } = require("./options.js");
-const { amount, positive, times } = require("../options.js");
+const { amount, flag, positive, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
 const { Reporter } = require("./events.js");
 const { checkedMarker, languageOf, markerLine } = require("./markers.js");
@@ -120,11 +120,12 @@ class Hook {
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */
   #terms() {
-    const { overheadTokens, maxPromptTokens, excludedTokens, warmedAt, coldAt } = this.options;
+    const { overheadTokens, takesImages, maxPromptTokens, excludedTokens, warmedAt, coldAt } = this.options;
     const cache = cacheNow(this.options.cache);
     return JSON.stringify({
       contextWindow: this.contextWindow(),
       overheadTokens: asked(overheadTokens, amount),
+      takesImages: asked(takesImages, flag),
       maxPromptTokens: asked(maxPromptTokens, positive),
       excludedTokens: asked(excludedTokens, amount),
       prices: cache,

@@ -33,6 +33,7 @@ pub(super) struct Options {
 pub(super) struct CallTerms {
     context_window: f64,
     overhead_tokens: Option<f64>,
+    takes_images: Option<bool>,
     max_prompt_tokens: Option<f64>,
     /// Tokens of the newest message, if the window excludes it and prompt and tools.
     excluded_tokens: Option<f64>,
@@ -65,8 +66,9 @@ impl CallTerms {
         let max_prompt_tokens = self.max_prompt_tokens.unwrap_or(f64::INFINITY);
         let Self { context_window, excluded_tokens, overhead_tokens, .. } = self;
         let limits = Limits { context_window, max_prompt_tokens, excluded_tokens, ..options.limits.clone() };
-        let Self { warmed_at: warmed_ms, cold_at: lost_ms, .. } = self;
-        Terms { policy, limits, overhead_tokens, warmed_ms, lost_ms }
+        let Self { warmed_at: warmed_ms, cold_at: lost_ms, takes_images, .. } = self;
+        let is_blind = takes_images == Some(false);
+        Terms { policy, limits, overhead_tokens, is_blind, warmed_ms, lost_ms }
     }
 }
 

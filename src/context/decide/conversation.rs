@@ -56,7 +56,7 @@ impl Conversation {
     fn current_fold(&mut self, terms: &Terms, lessons: &Lessons) -> Fold {
         let changed = replace(&mut self.changed, usize::MAX);
         self.before = None;
-        let new = || Fold::new(self.mode, terms.policy, &terms.limits);
+        let new = || Fold::new(self.mode, terms);
         let unanswered = self.unanswered.take();
         let Some(before) = self.fold.take() else { return new() };
         let is_answered_since = |fold: &Fold| {

@@ -64,11 +64,14 @@ pub struct Fold {
 
 impl Fold {
     /// The fold before any message.
-    pub fn new(mode: Mode, policy: Policy, limits: &Limits) -> Self {
+    pub fn new(mode: Mode, terms: &Terms) -> Self {
         let layers = (mode == Mode::EveryCall).then(Layers::default);
+        let policy = terms.policy;
         let reports = Reports::new(policy.calibrate);
-        let [host_limits, limits] = [limits.clone(), limits.clone()];
-        Self { layers, policy, host_limits, limits, reports, ..Self::default() }
+        let [host_limits, limits] = [terms.limits.clone(), terms.limits.clone()];
+        let mut fold = Self { layers, policy, host_limits, limits, reports, ..Self::default() };
+        fold.account.send_to(terms.is_blind);
+        fold
     }
 
     /// The last planned call, until its answer comes.
@@ -167,6 +170,7 @@ impl Fold {
         if self.narrow() && self.layers.is_some() {
             (self.account, self.layers) = (Account::of(transcript), Some(Layers::default()));
         }
+        self.account.send_to(terms.is_blind);
     }
 
     /// Narrows the host's limits by what refusals taught. Returns `true` if that changes the limits in force.

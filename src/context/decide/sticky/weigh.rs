@@ -181,14 +181,13 @@ fn due(limit: f64, left: f64, above: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::decide::Mode;
-    use crate::context::decide::economy::Policy;
+    use crate::context::decide::{Mode, Terms};
     use crate::context::request::layers::Limits;
 
     #[test]
     fn a_batch_that_leaves_more_than_the_budget_waits_no_further_than_the_window() {
         let limits = Limits { context_window: 100_000.0, ..Limits::default() };
-        let mut fold = Fold::new(Mode::Sticky, Policy::default(), &limits);
+        let mut fold = Fold::new(Mode::Sticky, &Terms { limits, ..Terms::default() });
         let of_budget = fold.limits.budget() / fold.estimate().scale;
         fold.rental.left = Size { cl100k: of_budget as usize + 1, messages: 0 };
         assert!((fold.budget_due() - 100_000.0).abs() < 1e-9);

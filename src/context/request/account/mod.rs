@@ -32,6 +32,8 @@ pub struct Account {
     accepted_by: Vec<(Source, usize)>,
     /// The model that said that it takes no images, until another one answers.
     blind: Option<Source>,
+    /// True if the host says so of the model.
+    is_blind: bool,
     /// The first message that a provider sees as a turn.
     first_turn: Option<usize>,
     first_user: Option<usize>,
@@ -109,7 +111,10 @@ impl Account {
         }
         if !message.images.lens.is_empty() {
             self.pictured.push(index);
-            if message.is_tool_result() && self.blind.is_some() {
+            if self.is_blind {
+                self.raw = self.raw.minus(images_of(message));
+            }
+            if self.is_blind || (message.is_tool_result() && self.blind.is_some()) {
                 self.leave_out_images(index);
             }
         }
@@ -131,7 +136,7 @@ impl Account {
                     Some(Refusal { subject: Some(Subject::Thinking), .. }) => {
                         self.refuse_thinking(&assistant.source);
                     }
-                    _ if message.is_sent => self.show_images_again(&assistant.source),
+                    _ if message.is_sent && !self.is_blind => self.show_images_again(&assistant.source),
                     _ => {}
                 }
             }
@@ -159,6 +164,24 @@ impl Account {
         }
     }
 
+    /// The next requests go to a model that gets no images, or to one that does: leaves all out, or shows those again.
+    pub fn send_to(&mut self, is_blind: bool) {
+        if is_blind == self.is_blind {
+            return;
+        }
+        self.is_blind = is_blind;
+        for index in self.pictured.clone() {
+            let size = self.message(index).map_or(Size::default(), images_of);
+            if is_blind {
+                self.raw = self.raw.minus(size);
+                self.leave_out_images(index);
+            } else {
+                self.raw = self.raw.plus(size);
+                self.show_images(index);
+            }
+        }
+    }
+
     /// Leaves out refused images, unless the host protects the message.
     fn leave_out_images(&mut self, index: usize) {
         let Some(row) = self.rows.get_mut(index).filter(|row| !row.message.is_protected) else { return };
@@ -175,10 +198,14 @@ impl Account {
         self.accepted_by.retain(|(_, index)| *index > end);
         self.blind.take_if(|_| is_other);
         for index in self.pictured.clone().into_iter().take_while(|&index| index < end) {
-            let refused = self.rows.get_mut(index).and_then(|row| row.refused_images.take());
-            if let Some(before) = refused {
-                self.change(index, |row| row.sent.images_out = before);
-            }
+            self.show_images(index);
+        }
+    }
+
+    fn show_images(&mut self, index: usize) {
+        let refused = self.rows.get_mut(index).and_then(|row| row.refused_images.take());
+        if let Some(before) = refused {
+            self.change(index, |row| row.sent.images_out = before);
         }
     }
 
@@ -385,4 +412,9 @@ impl Account {
         self.unplanned = self.rows.len();
         Plan { moves: Vec::new(), edits: self.planned.clone(), before: self.raw, after: self.sent }
     }
+}
+
+/// What the images of a message count beyond markers in their place.
+fn images_of(message: &Message) -> Size {
+    Size { cl100k: message.images.tokens_saved as usize * message.images.lens.len(), messages: 0 }
 }
