@@ -261,6 +261,8 @@ test("protectPaths takes the forms in which people and models write a path", () 
       content: [{ type: "toolCall", id: "a", name: "read", arguments: { path } }],
     });
     assert.equal(isProtected({ role: "toolResult", toolCallId: "a" }), isNamed, `${pattern}: ${path}`);
+    const nestedCalls = { calls: [{ name: "read", arguments: { path } }, {}] };
+    assert.equal(isProtected({ role: "toolResult", toolCallId: "b", nestedCalls }), isNamed, "in a script");
   }
 });
 

@@ -30,6 +30,14 @@ test("what is left out, edited or alike is told apart, and a list of which nothi
     { type: "label", id: "2" },
     { type: "message", id: "3", message: c },
   ]);
+  const said = { role: "assistant", timestamp: 4, content: [{ type: "text", text: "I read it." }] };
+  const calls = [{ type: "toolCall", id: "a", name: "read", arguments: { path: "a.rs" } }];
+  const reading = { ...said, timestamp: 5, content: [...said.content, ...calls] };
+  const leftOut = sentOf({ messages: [a, said, reading], sent: [a] });
+  const entries = [a, said, reading].map((message) => ({ type: "message", message }));
+  seeAsSent({ entriesToSummarize: entries }, leftOut);
+  const kept = entries.map(({ message }) => message);
+  assert.deepEqual(kept, [a, { ...reading, content: calls }], "pi reads the files of calls there");
   for (const odd of [undefined, null, 7]) seeAsSent({ messagesToSummarize: odd }, sent);
 });
 

@@ -113,6 +113,18 @@ test("the catalogue's prices, window and steps are the hook's", () => {
   }
 });
 
+test("a long life of the cache is the one that pi asks for", () => {
+  const env = { PI_CACHE_RETENTION: "long" };
+  for (const [compat, seconds] of [
+    [undefined, 86_400],
+    [{ supportsExplicitPromptCacheMode: true }, 1_800],
+    [{ supportsLongCacheRetention: false }, 600],
+  ]) {
+    const model = { ...MODELS.gpt, promptCache: { short: 600 }, compat };
+    assert.equal(termsOf(model, undefined, { env }).cache.ttlSeconds, seconds);
+  }
+});
+
 test("a step that costs less to cross than to stay below is crossed", () => {
   const model = (factor) => {
     const tier = { inputTokensAbove: 32_000, input: 0.5 * factor, cacheRead: 0.05 * factor };

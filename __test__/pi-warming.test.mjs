@@ -21,13 +21,13 @@ process.env.LC_ALL = "C";
 mock.timers.enable({ apis: ["Date"] });
 
 /** Plays messages in this host; what they cost is its own. */
-async function play(messages, { hook = true, warms = true, isTold = true } = {}) {
+async function play(messages, { hook = true, warms = true, isTold = true, model = MODEL } = {}) {
   const cold = [];
   const onEvent = (event) => {
     if (event.type === "transformed" && /the cache is cold/.test(event.reason)) cold.push(pi.calls.length);
   };
   const extension = createExtension({ onEvent, ...(isTold ? {} : { warmedAt: [] }) });
-  const pi = new FakePi(hook ? extension : undefined, { model: MODEL });
+  const pi = new FakePi(hook ? extension : undefined, { model });
   await pi.start();
   for (const [i, message] of messages.entries()) {
     mock.timers.setTime(message.timestamp ?? 0);
@@ -87,6 +87,20 @@ test("over a session with recorded pauses of tools and users", async (t) => {
   assert.ok(both.dollars < warmerAlone.dollars);
 });
 
+test("while a tool runs, the cache stays warm for a model whose turn no batch may break", async () => {
+  const model = { ...MODEL, id: "claude-opus-5-5" };
+  const messages = [{ role: "user", content: "Measure everything.", timestamp: 0 }];
+  for (let i = 0; i < 60; i += 1) {
+    const [call, ...rest] = measured(i, 600_000 * Math.max(0, i - 50) + 10_000 * i, i < 50 ? 8000 : 560_000);
+    const thinking = { type: "thinking", thinking: `measure ${i}`, thinkingSignature: `s${i}` };
+    messages.push({ ...call, content: [thinking, ...call.content] }, ...rest);
+  }
+  const [both, warmerAlone] = [await play(messages, { model }), await play(messages, { model, hook: false })];
+  assert.ok(warmerAlone.warmings > 0);
+  assert.equal(both.warmings, warmerAlone.warmings);
+  assert.ok(both.dollars <= warmerAlone.dollars);
+});
+
 test("a pause that the cache outlives ends no stretch of calls", async () => {
   // What cannot be cut is dear to write again: it takes many calls to come.
   const content = Array.from({ length: 3000 }, (_, n) => `${n}: measure ${n * n}`).join("\n");
@@ -100,7 +114,8 @@ test("a pause that the cache outlives ends no stretch of calls", async () => {
   const event = { action: "warm", warmCost: 0.05, missCost: 1, continuationProbability: 0.6 };
   const letsCool = (ttlSeconds) => {
     const cache = { read: 0.1, write: 2, ttlSeconds };
-    return paysToLetCool(event, messages, { contextWindow: 200_000, cache, coldAt: [] });
+    const next = [...messages, { role: "user", content: ".", timestamp: Date.now() }];
+    return paysToLetCool(event, messages, next, { contextWindow: 200_000, cache, coldAt: [] });
   };
   assert.equal(await letsCool(300), false, "each stretch was one call long");
   assert.equal(await letsCool(3_600), true, "all calls were one stretch");

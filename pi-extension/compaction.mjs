@@ -3,6 +3,7 @@
 
 import { createTransformContext } from "../lib/hook/hook.js";
 import { checkValue, positive } from "../lib/options.js";
+import { callsIn } from "../lib/shapes/text.js";
 
 /** With these options nothing is old. Without reported usage the layers act on age alone, not on size. */
 const NOTHING_IS_OLD = { keepRecentToolResults: 1e6, keepRecentThinking: 1e6 };
@@ -71,15 +72,22 @@ export function sentOf({ messages, sent }) {
 
 /**
  * Replaces the messages to summarise in pi's preparation by their sent forms. pi then continues with its own prompt and model.
- * The messages that it keeps stay the same.
+ * The messages that it keeps stay the same. Of an answer that was left out its calls stay in `entriesToSummarize`, where pi reads
+ * which files they name.
  */
 export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, seen) {
   for (const list of [messagesToSummarize, turnPrefixMessages]) replace(list, seen);
   replace(entriesToSummarize, (entry) => {
     if (entry?.type !== "message") return entry;
-    const message = seen(entry.message);
+    const message = seen(entry.message) ?? callsOf(entry.message);
     return message === entry.message ? entry : message && { ...entry, message };
   });
+}
+
+/** An answer with its calls only; undefined for a message without any. */
+function callsOf(message) {
+  const calls = message.role === "assistant" ? callsIn(message) : [];
+  return calls.length > 0 ? { ...message, content: calls } : undefined;
 }
 
 /** Replaces each item of a list by the result of `seen`. A list that would become empty stays. */

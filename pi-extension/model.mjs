@@ -21,6 +21,8 @@ const LONG_SECONDS = {
   "bedrock-converse-stream": 3_600,
   "openai-responses": 86_400,
 };
+/** The lifetime that pi asks for in OpenAI's explicit cache mode, from GPT-5.6 on. */
+const EXPLICIT_SECONDS = 1_800;
 /** Believable cache prices, as shares of the input's price. */
 const READ_RANGE = [0.001, 1];
 const WRITE_RANGE = [0.5, 3];
@@ -75,15 +77,16 @@ export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens
 }
 
 /** Prices relative to input, the lifetime that pi asks for, and the sizes above which a request costs more. */
-function pricesOf({ cost, api, promptCache }, { PI_CACHE_RETENTION }) {
+function pricesOf({ cost, api, promptCache, compat }, { PI_CACHE_RETENTION }) {
   const share = (price, [least, most]) => {
     const relative = Number((price / cost.input).toPrecision(6));
     return relative >= least && relative <= most ? relative : undefined;
   };
   if (!isAmount(cost?.input)) return { steps: [] };
   const read = share(cost.cacheRead, READ_RANGE);
-  const isLong = PI_CACHE_RETENTION === "long";
-  const named = isLong ? (promptCache?.long ?? LONG_SECONDS[api]) : promptCache?.short;
+  const isLong = PI_CACHE_RETENTION === "long" && compat?.supportsLongCacheRetention !== false;
+  const long = compat?.supportsExplicitPromptCacheMode ? EXPLICIT_SECONDS : promptCache?.long;
+  const named = isLong ? (long ?? LONG_SECONDS[api]) : promptCache?.short;
   const ttlSeconds = isAmount(named) ? named : undefined;
   const isDear = isLong && ttlSeconds && cost.cacheWrite > cost.input && api !== "openai-responses";
   const write = isDear ? HOUR_WRITE : Math.max(1, share(cost.cacheWrite, WRITE_RANGE) ?? 1);

@@ -16,8 +16,8 @@ const MAX_PATH_UNITS = 4096;
 export function pathProtection(patterns, cwd) {
   const tests = patterns.map((pattern) => testOf(pattern, cwd));
   const ids = new Set();
-  const isNamed = ({ arguments: given }) => {
-    const named = PATH_ARGUMENTS.map((name) => given?.[name]).filter(
+  const isNamed = (call) => {
+    const named = PATH_ARGUMENTS.map((name) => call?.arguments?.[name]).filter(
       (path) => typeof path === "string" && path.length <= MAX_PATH_UNITS,
     );
     // pi takes a leading @ for a mark of the model's.
@@ -26,7 +26,10 @@ export function pathProtection(patterns, cwd) {
   };
   return (message) => {
     for (const call of callsIn(message)) if (isNamed(call)) ids.add(call.id);
-    return message.role === "toolResult" && ids.has(message.toolCallId);
+    if (message.role !== "toolResult") return false;
+    // A script of pi's codemode names its calls there.
+    const nested = message.nestedCalls?.calls;
+    return ids.has(message.toolCallId) || (Array.isArray(nested) && nested.some(isNamed));
   };
 }
 

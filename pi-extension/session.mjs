@@ -136,9 +136,14 @@ export class Session {
     return this.#last;
   }
 
-  /** The messages of the next request, with a question at their end. */
-  #next() {
-    return [...this.record.context(), { role: "user", content: ".", timestamp: Date.now() }];
+  /** The messages of the next request: behind these comes a question, unless the agent is at work. */
+  #next(messages = this.record.context()) {
+    const end = this.#isAtWork ? { role: "custom", customType: OWN_TYPE, display: false } : { role: "user" };
+    return [...messages, { ...end, content: ".", timestamp: Date.now() }];
+  }
+
+  get #isAtWork() {
+    return this.ctx.isIdle?.() === false;
   }
 
   /** pi checks if it has to compact after the user entered a prompt and before it is sent. */
@@ -177,7 +182,8 @@ export class Session {
 
   /** Lets the cache go cold if a batch on the cold cache is worth more than the cache. */
   async warming(event) {
-    const isCheaper = await paysToLetCool(event, this.#last.messages, this.options);
+    const { messages } = this.#last;
+    const isCheaper = await paysToLetCool(event, messages, this.#next(messages), this.options);
     return isCheaper ? { action: "stop" } : undefined;
   }
 
@@ -213,8 +219,9 @@ export class Session {
     const { tokensAfter: uncut } = await this.explain(messages, { coldAt: others });
     const { tokensAfter } = await this.explain(messages, { coldAt: [...others, cutAt] });
     const saved = Math.round(uncut - tokensAfter);
+    const when = this.#isAtWork ? " before the end of the turn" : "";
     if (saved <= 0)
-      return `There is nothing to cut: the request needs all of its ${whole(tokensAfter)} tokens.`;
+      return `There is nothing to cut${when}: the request needs all of its ${whole(tokensAfter)} tokens.`;
     return `${whole(saved)} tokens are cut: the request holds about ${whole(tokensAfter)} instead of ${whole(uncut)}.`;
   }
 

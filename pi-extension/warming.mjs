@@ -10,18 +10,16 @@ const TTL_SECONDS = contract.cacheTtlSeconds;
 
 /**
  * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh, the
- * loss without it, and the probability of a request in time. If the cache is kept warm, the next requests read the whole prompt.
+ * loss without it, and the probability of a request in time. `messages` are that request's, `next` those of the one to come. If the cache is kept warm, the next requests read the whole prompt.
  * If it goes cold, the next one writes what a batch leaves, and those after it read only that.
  */
-export async function paysToLetCool(event, messages, options) {
+export async function paysToLetCool(event, messages, next, options) {
   const { action, warmCost, missCost, continuationProbability: chance } = event;
   const cache = current(options.cache);
   if (action !== "warm" || cache?.read === undefined || !(missCost > 0) || !(warmCost >= 0) || !(chance > 0))
     return false;
-  const now = Date.now();
-  const asked = { role: "user", content: ".", timestamp: now };
-  const cold = [...current(options.coldAt ?? []), now];
-  const { tokensAfter: left } = await strata.explain([...messages, asked], { ...options, coldAt: cold });
+  const coldAt = [...current(options.coldAt ?? []), next.at(-1).timestamp];
+  const { tokensAfter: left } = await strata.explain(next, { ...options, coldAt });
   const { tokensAfter: held } = await strata.explain(messages, options);
   if (left > MAX_LEFT_SHARE * held) return false;
   const { read, write, ttlSeconds = TTL_SECONDS } = cache;

@@ -42,6 +42,8 @@ export class FakePi {
   calls = [];
   warmings = 0;
   warmDollars = 0;
+  /** False while the agent is at work. */
+  isIdle = true;
   #handlers = new Map();
   #command;
   #cached = { pieces: [], usedAt: Number.NEGATIVE_INFINITY };
@@ -83,7 +85,7 @@ export class FakePi {
         find: (provider, id) =>
           Object.values(MODELS).find((model) => model.provider === provider && model.id === id),
       },
-      isIdle: () => true,
+      isIdle: () => this.isIdle,
       sessionManager: {
         getEntries: () => this.entries.slice(),
         getBranch: () => this.entries.slice(),
@@ -201,8 +203,10 @@ export class FakePi {
       const continuationProbability = phase === "idle" ? IDLE_CHANCE : 1;
       const pays = continuationProbability * missCost - warmCost >= LEAST_SAVED_DOLLARS;
       setClock(at);
+      this.isIdle = phase === "idle";
       const event = { warmCost, missCost, continuationProbability, action: pays ? "warm" : "stop" };
       const { action } = (await this.emit("cache_warming_decision", event)) ?? event;
+      this.isIdle = true;
       if (action === "stop") return;
       this.#cached.usedAt = at;
       this.warmings += 1;
