@@ -297,19 +297,61 @@ for (const api of ["bedrock-converse-stream", "mistral-conversations"]) {
   });
 }
 
+/** A chat in which each answer reports what was sent, beside 300 tokens of prompt and tools. */
+class Chat {
+  list = [];
+  #transform;
+
+  constructor(options) {
+    this.contextWindow = options.contextWindow;
+    this.#transform = createTransformContext(options);
+  }
+
+  /** Sends the list with these messages at its end, and adds the answer. Returns what was sent, which fits. */
+  async ask(messages, answered) {
+    this.list.push(...messages);
+    const sent = [...(await this.#transform(this.list))];
+    const input = 300 + countTokens(sent) + 4 * sent.length;
+    assert.ok(input < this.contextWindow, `${input} of ${this.contextWindow}`);
+    this.list.push(answer([text(answered)], { usage: { input, cacheRead: 0, cacheWrite: 0 } }));
+    return sent;
+  }
+}
+
+const words = (count, about = "why it matters here") => `${about} `.repeat(count);
+
 for (const schedule of ["everyCall", "sticky"]) {
-  test(`${schedule}: a question that is small beside the window is sent whole, whatever goes of older ones`, async () => {
-    const contextWindow = 8192;
-    const transform = createTransformContext({ contextWindow, schedule });
-    const list = [];
+  test(`${schedule}: a small question is sent whole behind the answer before it and all since, whatever goes of older ones`, async () => {
+    const chat = new Chat({ contextWindow: 8192, schedule });
     for (let turn = 0; turn < 40; turn += 1) {
-      const question = user(`${turn} ${"why it matters here ".repeat(60 + ((turn * 97) % 340))}`);
-      list.push(question);
-      const sent = await transform(list);
-      assert.equal(sent.at(-1), question, `question ${turn}`);
-      const input = 300 + countTokens(sent) + 4 * sent.length;
-      assert.ok(input < contextWindow);
-      list.push(answer([text(`said ${turn}`)], { usage: { input, cacheRead: 0, cacheWrite: 0 } }));
+      const output = { ...bash, command: `${turn}`, output: words(20, "a line of output") };
+      const newest = [...chat.list.slice(-1), output, user(`${turn} ${words(60 + ((turn * 97) % 340))}`)];
+      const sent = await chat.ask(newest.slice(-2), `${turn} ${words(20 + ((turn * 53) % 150))}`);
+      assert.deepEqual(sent.slice(-newest.length), newest, `question ${turn}`);
     }
   });
+
+  test(`${schedule}: new photos leave no room for old ones in a small window`, async () => {
+    const chat = new Chat({ contextWindow: 8192, schedule });
+    const photos = [image, image, image, image];
+    await chat.ask([user([text("look"), ...photos])], "seen");
+    for (let turn = 0; turn < 20; turn += 1) await chat.ask([user(words(60))], words(60));
+    const sent = await chat.ask([user([text("and at these"), ...photos])], "seen");
+    assert.equal(sent.at(-1), chat.list.at(-2));
+  });
 }
+
+test("after going back in a chat the model sees its answers there", async () => {
+  const chat = new Chat({ contextWindow: 128_000 });
+  for (let turn = 0; turn < 120; turn += 1)
+    await chat.ask([user(`${turn} ${words(60)}`)], `${turn} ${words(180, "an answer")}`);
+  const early = chat.list.slice(0, 40);
+  const sent = await chat.ask([user("once more")], "done");
+  assert.ok(
+    early.some((message) => !sent.includes(message)),
+    "a batch has come",
+  );
+  chat.list = [...early];
+  const back = await chat.ask([user("another way")], "done");
+  assert.deepEqual(back.slice(0, 40), early);
+});

@@ -11,7 +11,9 @@ use super::sticky::SkiRental;
 use crate::context::facts::transcript::{Message, Transcript};
 use crate::context::request::account::{Account, Row};
 use crate::context::request::layers::thinking;
+use crate::context::request::layers::window::tail_start;
 use crate::context::request::validity::{strip_among, strip_unbound, strip_within};
+use crate::context::weights::GROWTH_SHARE;
 
 /// A rewritten list, compared with the messages of a fold.
 #[derive(Debug)]
@@ -186,10 +188,30 @@ impl Fold {
         self.account.take_changed();
     }
 
+    /// The first position from which on a rewritten list is sent whole again: the front, if all of it is so small that the schedule
+    /// leaves it alone, else that of the newest messages for which there is room.
+    fn newest_that_fit(&self) -> usize {
+        let (estimate, rows) = (self.estimate(), self.account.rows());
+        if estimate.tokens(self.account.raw()) <= self.least_context() {
+            return 0;
+        }
+        let tail = tail_start(&self.account, &self.limits);
+        let (mut from, mut context) = (rows.len(), self.context());
+        for (index, row) in rows.iter().enumerate().skip(tail).rev() {
+            context += estimate.scale * row.message.tokens.saturating_sub(row.tokens()) as f64;
+            if context > (1.0 - GROWTH_SHARE) * self.limit() {
+                break;
+            }
+            from = index;
+        }
+        from
+    }
+
     /// Restores the messages that the end of a rewritten list needs whole. Stripped bound thinking never comes back.
     pub(super) fn restore(&mut self, newest_results: usize) {
         let step = thinking::step_under_way(&self.account);
-        let needed = self.account.needed_whole(newest_results, step);
+        let tail = if newest_results > 0 { self.newest_that_fit() } else { self.account.rows().len() };
+        let needed = self.account.needed_whole(newest_results, tail, step);
         for &index in &needed {
             self.account.send_whole(index);
         }

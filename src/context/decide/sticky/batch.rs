@@ -84,7 +84,7 @@ impl Fold {
     /// large inputs, and all from the last group on. Returns the sum and the largest.
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
-        let last = account.last_group();
+        let last = self.last_exchange();
         let inputs = self.large_inputs();
         let is_fixed = |&index: &usize| {
             let opens = account.row(index).filter(|row| row.group == index);
@@ -132,7 +132,7 @@ impl Fold {
         let Self { account, limits, .. } = self;
         let inputs = self.large_inputs();
         if self.reports.is_reported && self.context() > self.limit() {
-            let last = account.last_group();
+            let last = self.last_exchange();
             return Spared { messages: last, results: last, thinking: last, images: last, inputs };
         }
         Spared {
@@ -143,6 +143,11 @@ impl Fold {
             images: 0,
             inputs,
         }
+    }
+
+    /// Where the last exchange opens, if it leaves half of the room.
+    fn last_exchange(&self) -> usize {
+        self.account.last_exchange(LOW_WATER * self.limit_room() / self.estimate().scale)
     }
 
     fn large_inputs(&self) -> Vec<usize> {

@@ -86,7 +86,7 @@ impl Fold {
     }
 
     /// Tokens of the lower of threshold and budget.
-    pub(super) fn limit(&self) -> f64 {
+    pub(in crate::context::decide) fn limit(&self) -> f64 {
         self.limits.threshold().min(self.limits.budget())
     }
 
@@ -96,7 +96,7 @@ impl Fold {
     }
 
     /// Provider tokens below which the layers apply at each call while no usage was reported.
-    fn least_context(&self) -> f64 {
+    pub(in crate::context::decide) fn least_context(&self) -> f64 {
         LEAST_CONTEXT.min(LEAST_SHARE * self.limits.context_window)
     }
 

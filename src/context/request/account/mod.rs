@@ -337,6 +337,16 @@ impl Account {
         self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some())
     }
 
+    /// The index at which the last exchange opens: the newest answer, which a question that follows may be about, if it and all
+    /// after it have at most `most` cl100k tokens; else what is new to the model.
+    pub fn last_exchange(&self, most: f64) -> usize {
+        let last = self.last_group();
+        let answer = self.newest_answer().map_or(last, |(index, row)| row.group.min(index)).min(last);
+        let tokens: usize =
+            self.live.range(answer..).filter_map(|&index| self.rows.get(index)).map(Row::tokens).sum();
+        if tokens as f64 <= most { answer } else { last.min(self.seen_end()) }
+    }
+
     /// The index at which the group of the newest message opens.
     pub fn newest_group(&self) -> usize {
         let newest = self.newest_first().find(|(_, row)| row.is_turn() && row.message.tokens > 0);
@@ -352,7 +362,7 @@ impl Account {
 
     /// Edited messages that the next request needs whole: all from the last group on, the current step, the newest tool
     /// results with their calls, and messages that no layer drops.
-    pub fn needed_whole(&self, newest_results: usize, step: Option<usize>) -> Vec<usize> {
+    pub fn needed_whole(&self, newest_results: usize, tail: usize, step: Option<usize>) -> Vec<usize> {
         let results =
             self.results.get(self.results.len().saturating_sub(newest_results)..).unwrap_or_default();
         let is_edited = |index: &usize| {
@@ -361,6 +371,7 @@ impl Account {
         };
         let gone = |index: usize| self.rows.get(index).is_none_or(|row| *row.form() == Form::Gone);
         let mut needed: Vec<usize> = (self.last_group()..self.rows.len()).chain(step).collect();
+        needed.extend((tail..self.rows.len()).filter(|&index| self.group(index).count() == 1));
         for &result in results {
             needed.push(result);
             needed.extend(self.rows.get(result).filter(|row| gone(row.group)).map(|row| row.group));

@@ -96,6 +96,23 @@ fn too_large(account: &Account, most: ImageSize) -> Vec<(usize, usize)> {
     account.pictured().iter().filter_map(lost).collect()
 }
 
+/// Omits images that were answered, the oldest first, until the request `fits`.
+pub fn omit_answered(account: &mut Account, fits: impl Fn(&Account) -> bool) {
+    let open_turn = account.last_user().unwrap_or(0).min(account.seen_end());
+    for index in account.pictured().to_vec() {
+        if index >= open_turn || !may_lose(account, index) {
+            continue;
+        }
+        let (sent, all) = count(account, index);
+        for out in all - sent + 1..=all {
+            if fits(account) {
+                return;
+            }
+            account.omit_images(index, out as u32, Layer::Shrink, Reason::OverWindow);
+        }
+    }
+}
+
 /// Omits images until the request is within the provider's limits: those that are too large, then the oldest of tools, then
 /// the oldest of the user, and those of the open turn last.
 pub fn fit(account: &mut Account, limits: &Limits) {

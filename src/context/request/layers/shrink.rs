@@ -1,9 +1,10 @@
 //! Layer 4, never over the window: cuts the least harmful content first, until the request fits.
 //! It cuts tool results to the largest head and tail that fit: first the older ones, down to a share of the room, then those
 //! of the last group and large new inputs of apps and shells, and closing answers that may not leave alone. Then it drops other groups, oldest first, but no user message, the
-//! last group or the newest message. It cuts user text last, the longest first, the question after all others, and drops it only if
-//! that is not enough.
+//! last group, the newest message, or what is new to the model. Then old images go. It cuts user text last, the longest first, and
+//! drops it only if that is not enough. The last exchange, the question with the answer before it, stays whole where it fits.
 
+use super::images;
 use super::window::is_removable;
 use crate::context::facts::cuts::MIN_CUT_TOKENS;
 use crate::context::facts::transcript::Message;
@@ -46,7 +47,9 @@ pub fn large_inputs(account: &Account, room: f64) -> Vec<usize> {
 /// Edits until `account` fits, or only the irreducible rest is left.
 pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let budget = goals.others;
-    let mut room = Room { account, estimate, budget };
+    let most = (goals.others.max(goals.words) - estimate.base) / estimate.scale;
+    let (exchange, seen) = (account.last_exchange(most), account.seen_end());
+    let mut room = Room { account, estimate, budget, exchange };
     let last = room.account.last_group();
     let tokens = (budget - estimate.base) / estimate.scale;
     let (inputs, share) = (large_inputs(room.account, tokens), OLDER_SHARE * tokens);
@@ -58,9 +61,10 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
         (is_result(account, index) && is_newest(account, index)) || inputs.contains(&index)
     });
     // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
+    let is_seen = |account: &Account, start| account.leaving(start).iter().all(|&index| index < seen);
     let may_go = |account: &Account, start| {
         let stays = |&index: &usize| is_users(account, index) || inputs.contains(&index);
-        !account.leaving(start).iter().any(stays)
+        is_seen(account, start) && !account.leaving(start).iter().any(stays)
     };
     let cut: usize = older.iter().chain(&newest).map(|&index| room.gain(index, MIN_CUT_TOKENS)).sum();
     // If cuts are not enough, and groups go anyway, these go first.
@@ -81,21 +85,37 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     if room.fits(0) {
         return;
     }
+    let budget = goals.others;
+    images::omit_answered(room.account, |account| estimate.tokens(account.sent()) <= budget);
+    if room.fits(0) {
+        return;
+    }
     let said = room.cuttable(|account, index| {
         account.message(index).is_some_and(|of| !of.is_tool_result() && of.assistant().is_none())
     });
-    // The question stays whole if it fits beside prompt and tools: the words before it go first.
-    let question = room.account.last_user();
-    let words = question.and_then(|index| room.account.row(index)).map_or(0, Row::tokens);
-    let alone = estimate.base + estimate.scale * words as f64;
+    // The last exchange stays whole if it fits beside prompt and tools: the words before it go first.
+    let tokens_from = |start| {
+        let newest = room.account.live().rev().take_while(|&index| index >= start);
+        newest.filter_map(|index| room.account.row(index)).map(Row::tokens).sum::<usize>()
+    };
+    let alone = estimate.base + estimate.scale * tokens_from(exchange) as f64;
     let most = goals.others.max(goals.words);
+    let stays = alone <= most;
     room.budget = if alone > goals.words { most } else { goals.words };
-    let is_older = |index: &usize| Some(*index) != question || alone > most;
-    let older: Vec<usize> = said.iter().copied().filter(is_older).collect();
+    let question = room.account.last_user();
+    let is_newest = |index| if stays { index >= exchange } else { Some(index) == question };
+    let (newest, older): (Vec<usize>, Vec<usize>) = said.iter().partition(|&&index| is_newest(index));
     room.cut(&older, LEAST_WORDS);
+    if !stays {
+        // It must be cut anyway, and small words before it take little room.
+        room.cut(&newest, (tokens / 2.0) as u32);
+    }
     room.drop_groups(may_go);
+    room.drop_groups(|account, start| !stays || is_seen(account, start));
+    room.cut(&older, MIN_CUT_TOKENS);
+    room.budget = if stays { goals.most.max(most) } else { most };
+    room.exchange = usize::MAX;
     room.drop_groups(|_, _| true);
-    room.budget = most;
     room.cut(&said, MIN_CUT_TOKENS);
 }
 
@@ -103,6 +123,8 @@ struct Room<'a> {
     account: &'a mut Account,
     estimate: &'a Estimate,
     budget: f64,
+    /// The answer that the question may be about.
+    exchange: usize,
 }
 
 impl Room<'_> {
@@ -151,7 +173,7 @@ impl Room<'_> {
     /// The groups that may be dropped, oldest first.
     fn removable(&self, may_go: impl Fn(&Account, usize) -> bool) -> Vec<usize> {
         let account = &*self.account;
-        let kept = [account.last_group(), account.newest_group()];
+        let kept = [account.last_group(), account.newest_group(), self.exchange];
         let is_going = |start: &usize| !kept.contains(start) && is_removable(account, *start);
         account.live().filter(is_going).filter(|&start| may_go(account, start)).collect()
     }
