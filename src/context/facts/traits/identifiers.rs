@@ -1,16 +1,20 @@
 //! Identifiers in a text: names, paths and words long enough to stand for something, each reduced to a hash.
 //!
-//! An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*`, 8 to 120 characters long. Chinese, Japanese and Korean put no
-//! spaces between words: there every sequence of four characters is one. One sequence in four is kept, chosen by its hash,
-//! so the same ones everywhere. JSON text is split at its escapes: the `n` of a line break does not join a name.
+//! An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*` with the letters of every alphabet, 8 to 120 characters long; a Korean word
+//! has 3. Chinese, Japanese and Thai put no spaces between words: there every sequence of four characters is one. One
+//! sequence in four is kept, chosen by its hash, so the same ones everywhere. JSON text is split at its escapes: the `n` of a
+//! line break does not join a name.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Shortest identifier: shorter words are too common.
 pub const MIN_LEN: usize = 8;
+/// Shortest with syllables of Hangul, each of two or three letters.
+const MIN_SYLLABLES: usize = 3;
 /// Longest identifier: longer runs are data.
 pub const MAX_LEN: usize = 120;
 
+const HANGUL: std::ops::RangeInclusive<u16> = 0xAC00..=0xD7AF;
 /// Characters of a sequence: the most common length of a Chinese term.
 const SEQUENCE_LEN: usize = 4;
 /// One in this many sequences is kept, as each overlaps the next by all but a character.
@@ -21,8 +25,8 @@ const SEQUENCE_SHARE: u64 = 4;
 pub struct Identifier(u64);
 
 impl Identifier {
-    fn new(characters: &[u8]) -> Self {
-        Self(xxh3_64(characters))
+    fn new(name: &[u16]) -> Self {
+        Self(xxh3_64(bytemuck::cast_slice(name)))
     }
 
     /// The hash of a sequence of characters; `None` if it is not kept.
@@ -68,13 +72,8 @@ impl Collector {
     }
 
     fn name(&mut self, name: &[u16]) {
-        if (MIN_LEN..=MAX_LEN).contains(&name.len()) {
-            let mut characters = [0; MAX_LEN];
-            for (character, &unit) in characters.iter_mut().zip(name) {
-                *character = unit as u8;
-            }
-            self.found.extend(characters.get(..name.len()).map(Identifier::new));
-        }
+        let least = if name.iter().any(|unit| HANGUL.contains(unit)) { MIN_SYLLABLES } else { MIN_LEN };
+        self.found.extend((least..=MAX_LEN).contains(&name.len()).then(|| Identifier::new(name)));
     }
 
     /// Returns the identifiers, ascending, each once.
@@ -103,21 +102,26 @@ fn len_of(units: &[u16]) -> usize {
 
 /// Returns `true` for a character that an identifier may begin with.
 fn is_head(unit: u16) -> bool {
-    u8::try_from(unit).is_ok_and(|unit| unit.is_ascii_alphabetic() || matches!(unit, b'_' | b'$'))
+    match u8::try_from(unit) {
+        Ok(unit) if unit.is_ascii() => unit.is_ascii_alphabetic() || matches!(unit, b'_' | b'$'),
+        _ => !is_unspaced(unit) && char::from_u32(u32::from(unit)).is_some_and(char::is_alphabetic),
+    }
 }
 
 fn is_one_of(unit: u16, characters: &[u8]) -> bool {
     u8::try_from(unit).is_ok_and(|unit| characters.contains(&unit))
 }
 
-/// Han, Hiragana, Katakana and Hangul of the basic plane.
+/// Han, Hiragana and Katakana of the basic plane; Thai, Lao, Burmese and Khmer.
 fn is_unspaced(unit: u16) -> bool {
-    matches!(unit, 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF)
+    matches!(unit, 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF)
+        || matches!(unit, 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::utf16;
     use proptest::prelude::*;
 
     fn of_text(text: &str) -> Vec<Identifier> {
@@ -133,7 +137,7 @@ mod tests {
     }
 
     fn expected(names: &[&str]) -> Vec<Identifier> {
-        let mut names: Vec<_> = names.iter().map(|name| Identifier::new(name.as_bytes())).collect();
+        let mut names: Vec<_> = names.iter().map(|name| Identifier::new(&utf16(name))).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -159,10 +163,23 @@ mod tests {
         assert_eq!(of_text("三个字 and 三个字"), []);
     }
 
+    #[test]
+    fn takes_words_of_every_alphabet() {
+        for (said, names) in [
+            ("Настройка кэша и параметры", ["Настройка", "параметры"]),
+            ("die Änderungen im Schlüsselwort", ["Änderungen", "Schlüsselwort"]),
+            ("서버가 설정을 못 읽음", ["서버가", "설정을"]),
+        ] {
+            assert!(expected(&names).iter().all(|name| of_text(said).contains(name)), "{said}");
+        }
+        assert!(!of_text("ภาษาไทยไม่มีช่องว่างระหว่างคำ").is_empty());
+    }
+
     /// The definition, by plain search: the next head character starts the longest match.
     fn by_definition(text: &str) -> Vec<Identifier> {
         let characters: Vec<char> = text.chars().collect();
-        let is_head = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '$';
+        let is_head =
+            |c: char| (c.is_alphabetic() && u16::try_from(u32::from(c)).is_ok()) || c == '_' || c == '$';
         let is_word = |c: char| is_head(c) || c.is_ascii_digit();
         let mut names = Vec::new();
         let mut at = 0;
@@ -184,13 +201,13 @@ mod tests {
             }
             names.push(characters[start..at].iter().collect::<String>());
         }
-        names.retain(|name| (MIN_LEN..=MAX_LEN).contains(&name.len()));
+        names.retain(|name| (MIN_LEN..=MAX_LEN).contains(&name.chars().count()));
         expected(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     proptest! {
         #[test]
-        fn agrees_with_the_definition(text in "[ab9_$./:\\- é😀]{0,60}") {
+        fn agrees_with_the_definition(text in "[abжé9_$./:\\- 😀]{0,60}") {
             prop_assert_eq!(of_text(&text), by_definition(&text));
         }
     }
