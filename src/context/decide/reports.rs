@@ -72,7 +72,7 @@ impl Reports {
         let raw = if self.is_rewritten && is_ours { sent.edited } else { sent.raw };
         let sent = SentSizes { raw, ..sent };
         if message.is_sent || assistant.usage.refused.is_some() {
-            self.calibration.observe(index, assistant, sent, is_stale && !is_ours);
+            self.calibration.observe(index, assistant, sent, is_stale && !is_ours, is_ours);
         }
     }
 

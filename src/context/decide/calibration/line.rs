@@ -39,6 +39,8 @@ pub(super) struct Report {
     pub(super) tokens: f64,
     /// What was sent.
     pub(super) size: Size,
+    /// True if this process planned the call, and so knows what was sent.
+    pub(super) is_ours: bool,
 }
 
 /// The difference between two reports: tokens, tokens counted, and messages.
@@ -112,9 +114,10 @@ impl Line {
         }
         if !self.agree(newest, &next) {
             let off = self.residual_since(newest, &next);
-            // With less, or if prompt and tools were less than nothing, both are of other lists.
+            // With less, both are of other lists. So are those of another process that leave prompt and tools less than nothing:
+            // this one may count the thinking or images that the provider does not.
             let is_enough = next.tokens >= BELIEVED * self.estimate.scale * next.counted()
-                && self.estimate.base + off >= -NEAR_SHARE * next.counted();
+                && (next.is_ours || self.estimate.base + off >= -NEAR_SHARE * next.counted());
             let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));
             if !is_certain && !is_confirmed {
                 self.doubted = Some(next);

@@ -152,8 +152,15 @@ impl Calibration {
     }
 
     /// Learns from the report of the call answered at `index`. A stale report, of another list than now precedes it, teaches
-    /// nothing.
-    pub fn observe(&mut self, index: usize, answer: &Assistant, sent: SentSizes, is_stale: bool) {
+    /// nothing. `is_ours`: this process planned the call.
+    pub fn observe(
+        &mut self,
+        index: usize,
+        answer: &Assistant,
+        sent: SentSizes,
+        is_stale: bool,
+        is_ours: bool,
+    ) {
         self.room = None;
         self.newest.clone_from(&answer.source);
         match answer.usage.refused {
@@ -163,7 +170,7 @@ impl Calibration {
             }
             _ if is_stale => {}
             Some(refusal) => self.refuse(&answer.source, refusal, sent),
-            None if !self.report(answer, sent) => {
+            None if !self.report(answer, sent, is_ours) => {
                 self.unreported.push((index, sent));
                 self.unreported.drain(..self.unreported.len().saturating_sub(UNREPORTED));
             }
@@ -192,7 +199,7 @@ impl Calibration {
             None => true,
         };
         if let Some(tokens) = refusal.tokens(estimated).filter(is_plausible) {
-            let report = Report { tokens, size };
+            let report = Report { tokens, size, is_ours: true };
             self.add(source, report, report, true);
         }
         self.room = self.learn(source, refusal, sent, self.estimate().tokens(size));
@@ -211,7 +218,7 @@ impl Calibration {
         let mut late = Vec::new();
         for (index, sent) in take(&mut self.unreported) {
             let answer = messages.get(index).and_then(|message| message.assistant());
-            if answer.is_some_and(|answer| self.report(answer, sent)) {
+            if answer.is_some_and(|answer| self.report(answer, sent, true)) {
                 late.push(index);
             } else {
                 self.unreported.push((index, sent));
@@ -221,10 +228,11 @@ impl Calibration {
     }
 
     /// Learns from the report of an answer. Returns `false` if it has none.
-    fn report(&mut self, answer: &Assistant, SentSizes { raw, edited, .. }: SentSizes) -> bool {
+    fn report(&mut self, answer: &Assistant, sent: SentSizes, is_ours: bool) -> bool {
+        let SentSizes { raw, edited, .. } = sent;
         let (source, Some(tokens)) = (&answer.source, answer.usage.prompt_tokens()) else { return false };
         self.is_reported = true;
-        let [whole, edited] = [raw, edited].map(|size| Report { tokens, size });
+        let [whole, edited] = [raw, edited].map(|size| Report { tokens, size, is_ours });
         self.add(source, whole, edited, false);
         let estimate = self.estimate();
         // Refusals are compared in tokens of the estimate.

@@ -30,7 +30,7 @@ fn size(cl100k: usize) -> Size {
 
 /// A call that was answered at no known time.
 fn observe(calibration: &mut Calibration, assistant: &Assistant, sent: SentSizes) {
-    calibration.observe(0, assistant, sent, false);
+    calibration.observe(0, assistant, sent, false, false);
 }
 
 fn after(reports: &[(&str, f64, usize)]) -> Calibration {
@@ -224,7 +224,7 @@ fn a_late_report_of_another_list_teaches_nothing() {
     let told = [Arc::new(outline(&Raw::new(role, Vec::new())))];
     for (is_stale, expected) in [(true, Vec::new()), (false, vec![0])] {
         let mut calibration = on();
-        calibration.observe(0, &answer("a", 0.0, 0.0), both(60_000), is_stale);
+        calibration.observe(0, &answer("a", 0.0, 0.0), both(60_000), is_stale, false);
         assert_eq!(calibration.catch_up(&told), expected);
     }
 }
@@ -232,7 +232,7 @@ fn a_late_report_of_another_list_teaches_nothing() {
 fn refuse(calibration: &mut Calibration, model: &str, refusal: Refusal, counted: usize) -> Option<f64> {
     let usage = Usage { refused: Some(refusal), ..Usage::default() };
     let refused = Assistant { usage, ..answer(model, 0.0, 0.0) };
-    calibration.observe(0, &refused, both(counted), false);
+    calibration.observe(0, &refused, both(counted), false, true);
     calibration.room
 }
 
@@ -304,7 +304,7 @@ fn a_body_that_is_too_large_is_about_images_if_those_that_may_go_fill_it() {
         let mut calibration = after(&[("a", 80_000.0, 80_000)]);
         let usage = Usage { refused: Some(body), ..Usage::default() };
         let sent = SentSizes { image_chars: [1_000_000, may_go], ..both(40_000) };
-        calibration.observe(0, &Assistant { usage, ..answer("a", 0.0, 0.0) }, sent, false);
+        calibration.observe(0, &Assistant { usage, ..answer("a", 0.0, 0.0) }, sent, false, true);
         assert_eq!(calibration.room.map(f64::round), room);
         assert_eq!(calibration.narrow(&Limits::default()).most_images.chars, chars);
     }
