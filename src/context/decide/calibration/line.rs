@@ -114,8 +114,8 @@ impl Line {
         }
         if !self.agree(newest, &next) {
             let off = self.residual_since(newest, &next);
-            // With less, both are of other lists. So are those of another process that leave prompt and tools less than nothing:
-            // this one may count the thinking or images that the provider does not.
+            // With less, both are of other lists. So they are if they leave prompt and tools less than nothing, but for calls of
+            // this process: there the provider may count less than the hook, such as no old thinking.
             let is_enough = next.tokens >= BELIEVED * self.estimate.scale * next.counted()
                 && (next.is_ours || self.estimate.base + off >= -NEAR_SHARE * next.counted());
             let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));

@@ -425,7 +425,8 @@ impl Account {
     }
 }
 
-/// What the images of a message count beyond markers in their place.
+/// What the images of a message count beyond markers in their place, if they may leave.
 fn images_of(message: &Message) -> Size {
-    Size { cl100k: message.images.tokens_saved as usize * message.images.lens.len(), messages: 0 }
+    let count = if message.is_protected { 0 } else { message.images.lens.len() };
+    Size { cl100k: message.images.tokens_saved as usize * count, messages: 0 }
 }
