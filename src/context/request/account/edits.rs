@@ -74,6 +74,7 @@ impl Account {
 
     /// Sends a message as it came.
     pub fn send_whole(&mut self, index: usize) {
+        self.is_unsettled = true;
         self.change(index, |row| {
             row.sent.form = if row.has_refused_thinking { Form::Edited } else { Form::Whole };
             if row.refused_images.is_none() {
