@@ -10,8 +10,9 @@ const TTL_SECONDS = contract.cacheTtlSeconds;
 
 /**
  * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh, the
- * loss without it, and the probability of a request in time. `messages` are that request's, `next` those of the one to come. If the cache is kept warm, the next requests read the whole prompt.
- * If it goes cold, the next one writes what a batch leaves, and those after it read only that.
+ * loss without it, and the probability of a request in time. `messages` are those of the last request, `next` those of the next
+ * one. If the cache is kept warm, the next requests read the whole prompt. If it goes cold, the next one writes what a batch
+ * leaves, and those after it read only that.
  */
 export async function paysToLetCool(event, messages, next, options) {
   const { action, warmCost, missCost, continuationProbability: chance } = event;

@@ -1,5 +1,6 @@
 // Converts messages of pi, sessions and pipelines to OpenAI's chat format and back, with tool calls and images. OpenAI's messages
-// come back as they were; images of a result stay in the user message that shows them. Arguments are the model's own text, and parsed only if nothing is lost.
+// come back as they were; images of a result stay in the user message that shows them. Arguments are the model's own text, and
+// parsed only if nothing is lost.
 "use strict";
 
 const { isDeepStrictEqual } = process.getBuiltinModule?.("node:util") ?? require("node:util");

@@ -188,8 +188,8 @@ impl Fold {
         self.account.take_changed();
     }
 
-    /// The first position from which on a rewritten list is sent whole again: the front, if all of it is so small that the schedule
-    /// leaves it alone, else that of the newest messages for which there is room.
+    /// Where the part of a rewritten list begins that is sent whole again. It is the whole list if the schedule leaves one of that
+    /// size alone, else as many of the newest messages as have room.
     fn newest_that_fit(&self) -> usize {
         let (estimate, rows) = (self.estimate(), self.account.rows());
         if estimate.tokens(self.account.raw()) <= self.least_context() {

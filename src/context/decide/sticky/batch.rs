@@ -145,7 +145,7 @@ impl Fold {
         }
     }
 
-    /// Where the last exchange opens, if it leaves half of the room.
+    /// Where the last exchange opens. If it takes more than half of the room, it has no answer.
     fn last_exchange(&self) -> usize {
         self.account.last_exchange(LOW_WATER * self.limit_room() / self.estimate().scale)
     }

@@ -61,10 +61,9 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
         (is_result(account, index) && is_newest(account, index)) || inputs.contains(&index)
     });
     // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
-    let is_seen = |account: &Account, start| account.leaving(start).iter().all(|&index| index < seen);
     let may_go = |account: &Account, start| {
         let stays = |&index: &usize| is_users(account, index) || inputs.contains(&index);
-        is_seen(account, start) && !account.leaving(start).iter().any(stays)
+        is_seen(account, start, seen) && !account.leaving(start).iter().any(stays)
     };
     let cut: usize = older.iter().chain(&newest).map(|&index| room.gain(index, MIN_CUT_TOKENS)).sum();
     // If cuts are not enough, and groups go anyway, these go first.
@@ -90,33 +89,12 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     if room.fits(0) {
         return;
     }
-    let said = room.cuttable(|account, index| {
-        account.message(index).is_some_and(|of| !of.is_tool_result() && of.assistant().is_none())
-    });
-    // The last exchange stays whole if it fits beside prompt and tools: the words before it go first.
-    let tokens_from = |start| {
-        let newest = room.account.live().rev().take_while(|&index| index >= start);
-        newest.filter_map(|index| room.account.row(index)).map(Row::tokens).sum::<usize>()
-    };
-    let alone = estimate.base + estimate.scale * tokens_from(exchange) as f64;
-    let most = goals.others.max(goals.words);
-    let stays = alone <= most;
-    room.budget = if alone > goals.words { most } else { goals.words };
-    let question = room.account.last_user();
-    let is_newest = |index| if stays { index >= exchange } else { Some(index) == question };
-    let (newest, older): (Vec<usize>, Vec<usize>) = said.iter().partition(|&&index| is_newest(index));
-    room.cut(&older, LEAST_WORDS);
-    if !stays {
-        // It must be cut anyway, and small words before it take little room.
-        room.cut(&newest, (tokens / 2.0) as u32);
-    }
-    room.drop_groups(may_go);
-    room.drop_groups(|account, start| !stays || is_seen(account, start));
-    room.cut(&older, MIN_CUT_TOKENS);
-    room.budget = if stays { goals.most.max(most) } else { most };
-    room.exchange = usize::MAX;
-    room.drop_groups(|_, _| true);
-    room.cut(&said, MIN_CUT_TOKENS);
+    room.cut_words(goals, seen, may_go);
+}
+
+/// Returns `true` if the model has seen all that leaves with the group that opens at `start`.
+fn is_seen(account: &Account, start: usize, seen: usize) -> bool {
+    account.leaving(start).iter().all(|&index| index < seen)
 }
 
 struct Room<'a> {
@@ -128,6 +106,34 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
+    /// Cuts the words of people and apps. The last exchange stays whole if it fits beside prompt and tools: what is before it, and
+    /// what the model has `seen`, goes first.
+    fn cut_words(&mut self, goals: Goals, seen: usize, may_go: impl Fn(&Account, usize) -> bool) {
+        let said = self.cuttable(|account, index| {
+            account.message(index).is_some_and(|of| !of.is_tool_result() && of.assistant().is_none())
+        });
+        let Estimate { base, scale, .. } = *self.estimate;
+        let (exchange, question) = (self.exchange, self.account.last_user());
+        let alone = base + scale * self.account.tokens_from(exchange) as f64;
+        let most = goals.others.max(goals.words);
+        let stays = alone <= most;
+        self.budget = if alone > goals.words { most } else { goals.words };
+        let is_newest = |index| if stays { index >= exchange } else { Some(index) == question };
+        let (newest, older): (Vec<usize>, Vec<usize>) = said.iter().partition(|&&index| is_newest(index));
+        self.cut(&older, LEAST_WORDS);
+        if !stays {
+            // It must be cut anyway, and small words before it take little room.
+            self.cut(&newest, ((goals.others - base) / scale / 2.0) as u32);
+        }
+        self.drop_groups(may_go);
+        self.drop_groups(|account, start| !stays || is_seen(account, start, seen));
+        self.cut(&older, MIN_CUT_TOKENS);
+        self.budget = if stays { goals.most.max(most) } else { most };
+        self.exchange = usize::MAX;
+        self.drop_groups(|_, _| true);
+        self.cut(&said, MIN_CUT_TOKENS);
+    }
+
     fn fits(&self, saved: usize) -> bool {
         self.fits_in(self.budget, saved)
     }
