@@ -1,6 +1,6 @@
 /**
  * The hook, `explain`, counting, recall, `validate` and `repair`, `status`. Lengths are UTF-16 code units (JavaScript's
- * `.length`), sizes are tokens, times are ms.
+ * `.length`), sizes are tokens, times are ms. A group is a message, or an assistant message with the results of its calls.
  * @module pi-strata
  */
 
@@ -41,7 +41,7 @@ export interface TransformContextOptions {
    * the function returns none. Pass the function.
    */
   contextWindow?: number | (() => number | undefined);
-  /** Share of the window above which the oldest groups go. Default 0.75; lower it for models that fade early. */
+  /** Share of the window above which the hook drops the oldest groups. Default 0.75; lower it for models that fade early. */
   contextRatio?: number;
   /**
    * Newest tool results that keep their full text. Default 6 messages; raise it for agents that read many files at once.
@@ -57,8 +57,8 @@ export interface TransformContextOptions {
    */
   keepRecentImages?: number;
   /**
-   * Newest messages that the sliding window does not drop. Default 20; raise it for long chains of small steps. Above a limit
-   * only the last group is sure to stay.
+   * Newest messages that `contextRatio` does not drop. Default 20; raise it for long chains of small steps. Above a limit only
+   * the last group is sure to stay.
    */
   keepRecentMessages?: number;
   /** Lines kept from the beginning of a summarised tool result. Default 3; raise it where a header matters most. */
@@ -67,13 +67,13 @@ export interface TransformContextOptions {
   summaryTailLines?: number;
   /**
    * Only longer tool results are summarised. UTF-16 code units, default 500; a smaller value saves little, since a summary
-   * has its own size.
+   * takes room too.
    */
   minSummaryChars?: number;
   /**
    * The line that replaces omitted text: "zh" (default), "en", or "auto", the language of the conversation: Chinese if the
-   * first user message, or a summary before it, is Chinese. A function writes the line for omitted lines; a blank one, and those
-   * for images and for cuts within a text, are built in, as by "auto".
+   * first user message, or a summary before it, is Chinese. A function writes the line for omitted lines. As under "auto", the
+   * hook writes those for images and cuts within a text, and replaces a blank one.
    */
   marker?: "zh" | "en" | "auto" | ((omittedLines: number, originalChars: number) => string);
   /**
@@ -84,8 +84,8 @@ export interface TransformContextOptions {
   /**
    * What stays whole in its newest state, up to a tenth of the window. By default these are instructions (`AGENTS.md`,
    * `CLAUDE.md`, `SKILL.md` and the like), the newest plan or todo list, and what memory tools returned. An object adds
-   * `files`, by name, by the end of a path, or by `*` and the end of a name. It adds `tools`, whose newest call stays. `false`
-   * turns it off. Without the option it works under "sticky" only, from the first usage report on. `protect` and `excludeTools`
+   * `files` (a name, the end of a path, or `*` and the end of a name) and `tools`, whose newest call stays. `false` turns it
+   * off. Without the option it works under "sticky" only, from the first usage report on. `protect` and `excludeTools`
    * outrank it, and a limit outranks all.
    * @example createTransformContext({ keep: { files: ["docs/api.md"], tools: ["board"] } })
    */
@@ -98,7 +98,7 @@ export interface TransformContextOptions {
   // biome-ignore lint/suspicious/noExplicitAny: a host's own messages have fields of their own
   protect?: (message: any) => boolean;
   /**
-   * True ends each marker with a handle, with which the tool of `createRecallTool` finds the original. Default false; use
+   * True ends each marker with a handle, by which the tool of `createRecallTool` finds the original. Default false; use
    * both or neither.
    */
   recall?: boolean;
@@ -112,21 +112,22 @@ export interface TransformContextOptions {
    */
   reserveTokens?: number;
   /**
-   * Provider tokens of system prompt and tools, or a function that returns them, called at each call. Anything but a number
-   * from 0 on is ignored. By default the hook learns them from the first usage report, and assumes 0 until then. Messages of
-   * role "system" are counted apart.
+   * Provider tokens of system prompt and tools, or a function that returns them, called at each call. What it returns is
+   * ignored unless it is a number from 0 on. By default the hook learns them from the first usage report, and assumes 0 until
+   * then. Messages of role "system" are counted apart.
    * @example createTransformContext({ overheadTokens: countTokens(systemPrompt) + countTokens(JSON.stringify(tools)) })
    */
   overheadTokens?: number | (() => number | undefined);
   /**
-   * The encoding that counts text. "auto" (default) is the encoding of the first model that answered if it is OpenAI's, and
-   * cl100k_base otherwise. It stays when another model continues: calibration learns the difference.
+   * The encoding that counts text. "auto" (default) is the encoding of the first model that answered if that is OpenAI's, and
+   * cl100k_base otherwise. It stays when another model continues; the hook learns the difference from usage.
    */
   encoding?: "auto" | EncodingName | { readonly name: EncodingName };
   /** Tokens that one image counts as. Default 1200; set what your provider bills. */
   imageTokens?: number;
   /**
-   * False if the model gets no images. The hook leaves them out then, and shows them again to a model that takes them. Default true.
+   * False if the model takes no images. The hook then leaves them out, and shows them again to a model that takes them.
+   * Default true.
    * @example createTransformContext({ takesImages: () => agent.state.model.input.includes("image") })
    */
   takesImages?: boolean | (() => boolean | undefined);
@@ -167,21 +168,21 @@ export interface TransformContextOptions {
    */
   coldAt?: number[] | (() => number[] | undefined);
   /**
-   * Largest prompt in tokens, below the window, or a function that returns it: set it just below a price step. Default:
-   * none, also if the function returns none. Batches and the sliding window act at this size as at their shares of the window. A
-   * larger prompt does not fail.
+   * Largest prompt in tokens, below the window, or a function that returns it. Set it just below a size above which tokens cost
+   * more. Default: none, also if the function returns none. Batches and `contextRatio` act at this size at the latest. A larger
+   * prompt does not fail.
    *
    * @example
    * createTransformContext({ contextWindow: 1_000_000, maxPromptTokens: 195_000 });
    */
   maxPromptTokens?: number | (() => number | undefined);
   /**
-   * Memory against the bill under "sticky": how many tokens of old text stay for each time a later answer is expected to write
-   * its names again or copy it. The names stand for 280, 230 and 90. Default "balanced"; try others with `pi-strata replay --html`.
+   * Memory against the bill under "sticky": the tokens of old text that stay for each time a later answer is expected to repeat
+   * a name of it or copy it. The words stand for 280, 230 and 90. Default "balanced"; try others with `pi-strata replay --html`.
    */
   economy?: "faithful" | "balanced" | "thrifty" | number;
   /**
-   * Called with events of each call, never with text of the conversation. It may throw, reject or be slow without effect.
+   * Called with the events of each call, never with text of the conversation. If it throws, rejects or is slow, nothing changes.
    * Without it the process warns once of `unknownShape`, and of `failed` with ERR_NATIVE_UNAVAILABLE.
    */
   onEvent?: (event: StrataEvent) => void;
@@ -191,9 +192,9 @@ export interface TransformContextOptions {
 export const KEEP_RECENT_TOOL_RESULTS: 6;
 /** Newest assistant messages with thinking that keep it. */
 export const KEEP_RECENT_THINKING: 1;
-/** Share of the context window above which the window slides. */
+/** Share of the context window above which the hook drops the oldest groups. */
 export const CONTEXT_RATIO: 0.75;
-/** Newest messages that the sliding window does not drop. */
+/** Newest messages that `CONTEXT_RATIO` does not drop. */
 export const KEEP_RECENT_MESSAGES: 20;
 /** Lines kept from the beginning of a summarised tool result. */
 export const SUMMARY_HEAD_LINES: 3;
@@ -228,7 +229,7 @@ export type StrataEvent =
       charsAfter: number;
       tokensSaved: number;
     }
-  /** The first `images` images of a message were left out; call and tool if a tool brought them. */
+  /** The first `images` images of a message were left out; `toolCallId` and `toolName` if a tool returned them. */
   | {
       type: "imagesOmitted";
       index: number;
@@ -241,8 +242,8 @@ export type StrataEvent =
   /** Consecutive messages that one rule dropped, `from` and `to` included. */
   | { type: "messagesDropped"; from: number; to: number; count: number; tokensSaved: number }
   /**
-   * Layer 4 shrank the request, or layer 3 cut answers that may not leave alone. `step` is the `action` of these edits in
-   * `Explanation`, whose tokens are summed up.
+   * Layer 4 shrank the request, or layer 3 cut answers that the provider's order of turns keeps. `step` is the `action` of these
+   * edits in `Explanation`, `tokensSaved` their sum.
    */
   | { type: "shrunk"; step: string; tokensSaved: number }
   /**
@@ -259,8 +260,8 @@ export type StrataEvent =
    */
   | { type: "cacheMiss"; cause: CacheMissCause; tokens: number; dollars?: number }
   /**
-   * A provider would have refused this: a message was dropped ("orphan-result"), moved behind message `after`
-   * ("late-result"), or lost a call ("duplicate-call-id"). `rule` is as in `Problem`.
+   * Fixed what a provider would have refused: dropped a message ("orphan-result"), moved it behind message `after`
+   * ("late-result"), or removed a call ("duplicate-call-id"). `rule` is as in `Problem`.
    */
   | { type: "repaired"; index: number; rule: string; reason: string; after?: number }
   /** The list is not pi's, as `mark` shows. The hook returns it untouched. `message` names the door for its shape. */
@@ -292,20 +293,20 @@ export interface Explanation {
   tokensBefore: number;
   /** Estimated prompt tokens after the edits. */
   tokensAfter: number;
-  /** Tokens above which the window slides. */
+  /** Tokens above which the hook drops the oldest groups. */
   thresholdTokens: number;
   /** Provider tokens per counted token, learned from the transcript. */
   scale: number;
   /** The decision when to edit, with its arithmetic. */
   schedule: {
     mode: "everyCall" | "sticky";
-    /** Why a batch is made now, or waits. */
+    /** Why the hook edits a batch of old messages now, or waits. */
     why: string;
     /** Index after the last edited message. */
     frontier: number;
     /** Tokens that a batch would remove now: at most those above the size that the last batch left. */
     removableTokens: number;
-    /** Cost of carrying them since the last batch, in input tokens. */
+    /** Cost of sending them again since the last batch, in input tokens. */
     carriedCost: number;
     /** Cost of rewriting the rest, in input tokens; a batch is due when `carriedCost` reaches `economy` / 57 times that. */
     rewriteCost: number;
@@ -318,6 +319,7 @@ export interface Explanation {
   kept: { index: number; why: string }[];
   edits: {
     index: number;
+    /** 1: old tool results and images, 2: old thinking, 3: the window, 4: shrinking what still does not fit. */
     layer: 1 | 2 | 3 | 4;
     /** `keepLines`: only the lines in `ranges` of a tool result stay, word for word. */
     action:
@@ -337,7 +339,7 @@ export interface Explanation {
     kept?: { lines: number; why: string }[];
     /** Number of its images, from the first, that are left out. */
     images?: number;
-    /** For a tool result: the form of call that was read, such as `Claude Code Read` or `Codex shell: sed`. */
+    /** For a tool result: how its call was recognised, such as `Claude Code Read` or `Codex shell: sed`. */
     form?: string;
     reason: string;
     tokensSaved: number;
@@ -345,9 +347,9 @@ export interface Explanation {
 }
 
 /**
- * Why a call read less from the cache than it could have. `hook` is an edit by the hook. `expired` is too long a time since
- * the last call. `model` is another model or provider. `host` is a change by the host, such as a compaction or another system
- * prompt. `provider` is none of these.
+ * Why a call read less from the cache than it could have: an edit by the hook (`hook`), an expired entry (`expired`), another
+ * model or provider (`model`), a change by the host, such as a compaction or another system prompt (`host`), or none of
+ * these (`provider`).
  */
 export type CacheMissCause = "hook" | "expired" | "model" | "host" | "provider";
 
@@ -375,7 +377,7 @@ export interface CountOptions {
 /**
  * Counts tokens exactly, in cl100k_base unless an encoding or a model is given. Special-token text is ordinary text; a lone
  * surrogate counts as U+FFFD. Messages are pi's, OpenAI's, Anthropic's or the AI SDK's. It counts texts, thinking, tool-call
- * names and arguments, 1200 per image, and of a file only its description. Messages that pi does not send count nothing.
+ * names and arguments, 1200 per image, and of a file only its description. Messages that pi does not send count 0.
  * @throws ERR_NATIVE_UNAVAILABLE if the native addon cannot be loaded; TypeError for any other input; an error that names
  * the nearest one for an unknown encoding or model.
  * @example countTokens("hello world") // 2
@@ -390,9 +392,9 @@ export function countTokensAsync(
 ): Promise<number>;
 
 /**
- * Returns the tokens of `input`, or false as soon as they exceed `limit`; for a text as in gpt-tokenizer. A list of
- * `{ role, content }` with string contents, without calls or images beside them, is a chat, counted as by `countChatTokens`. In
- * gpt-tokenizer a name counts in place of the role, and gpt-3.5-turbo has more tokens around a message.
+ * Counts the tokens of `input`; returns false if there are more than `limit`. A list of `{ role, content }` with string
+ * contents, without calls or images, is a chat and counts as by `countChatTokens`. For texts the result is gpt-tokenizer's.
+ * For chats gpt-tokenizer counts a name in place of the role, and adds tokens around each message for gpt-3.5-turbo.
  * @throws as `countTokens`; TypeError for a limit that is no number from 0 on
  * @example isWithinTokenLimit(prompt, 8192) // 311
  */
@@ -474,7 +476,7 @@ export function status(): {
 
 /**
  * Makes a pi `AgentTool` named `recall`, with which the model reads what was summarised. The hook needs `recall: true`, so
- * that each marker ends with a handle. The tool returns a page of 8000 characters, at most 20 000, and the offset of the
+ * that each marker ends with a handle. The tool returns a page of 8000 characters (`limit`: up to 20 000) and the offset of the
  * next. With a pattern it returns up to 50 matches. It searches a pattern literally, but `*` matches anything within a line. For a
  * wrong handle it lists the newest right ones, or says that no result is long enough to have been shortened.
  * @param messages returns the agent's own messages, which hold every original; called at each use

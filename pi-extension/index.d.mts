@@ -16,8 +16,8 @@ export interface ExtensionHost {
 export type Extension = (pi: ExtensionHost) => void;
 
 /**
- * Makes an extension with these options of the hook. They override the user's settings, which stand under `strata` in pi's
- * settings files and in PI_STRATA. Window, cache prices, price steps and the size above which pi compacts default to what pi
+ * Makes an extension with these options of the hook. They override the user's settings: `strata` in pi's settings files, and
+ * PI_STRATA. Window, cache prices, price steps and the size above which pi compacts default to what pi
  * reports, `marker` to "auto". Unless `recall` is false the model has the tool that reads back what was shortened, from pi's
  * session file.
  * The extension throws a TypeError for a wrong option when pi loads it.
@@ -26,8 +26,8 @@ export type Extension = (pi: ExtensionHost) => void;
 export function createExtension(options?: TransformContextOptions): Extension;
 
 /**
- * Resolves with the messages for a fork that another model continues, at most `tokens` in them, or with the smallest valid list
- * (`onEvent`: `contextOverflow`). A list that fits is the same array.
+ * Resolves with messages of at most `tokens` for a fork that another model continues, or else with the smallest valid list
+ * (`onEvent`: `contextOverflow`). Returns a list that fits as it is.
  * Never changes a message in place. It sets the options `contextWindow`, `contextRatio`, `reserveTokens`, `economy` and `cache`
  * itself.
  * @throws TypeError for a wrong option or size, and for a list with anything but pi's messages; an Error with a `code` if the

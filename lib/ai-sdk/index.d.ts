@@ -36,9 +36,9 @@ export function createPrepareStep(
 }) => Promise<{ messages: M[] }>;
 
 /**
- * Resolves with the messages to send in a call without an agent. Pass the same options object at each call of a program, and
- * the newest usage: cut text then stays the same, and the prompt cache holds. Without usage the hook may cut more at each call. That
- * breaks the cache and can cost more than no hook.
+ * Resolves with the messages to send in a call without an agent. Pass the same options object and the newest usage at each
+ * call: cut text then stays the same, and the prompt cache holds. Without usage the hook may cut more at each call, which breaks
+ * the cache and can cost more than no hook.
  * @param call the model that will answer, and the usage of the newest answer in `messages`: the last step's, since in version 7
  * `result.usage` is the sum of all steps
  * @returns `messages` itself if nothing is edited

@@ -20,9 +20,9 @@ export const TRUNCATE_TAIL_CHARS: number;
 export interface GuardOptions {
   /** The model's context window in tokens, or a function called at each call. */
   contextWindow: number | (() => number | undefined);
-  /** Replaces `contextWindow` unless null. Default null. */
+  /** Overrides `contextWindow` unless null. Default null. */
   contextWindowOverride?: number | null;
-  /** Tokens of the window kept free for the answer. Default 8192, or a quarter of a smaller window. */
+  /** Tokens of the window kept free for the answer. Default 8192, at most a quarter of the window. */
   reserveTokens?: number;
   /** Only longer tool results are cut. UTF-16 code units, default 50 000. */
   maxToolResultChars?: number;
@@ -64,8 +64,8 @@ export function truncateToolResult(
 ): string;
 
 /**
- * Cuts every long tool result. Then drops the oldest rounds until the rest fits into `contextWindow - reserveTokens`. A round is
- * a user message with all that follows until the next. Synchronous. System messages and the newest message stay. If the
+ * Cuts every long tool result, then drops the oldest rounds until the rest fits into `contextWindow - reserveTokens`. A round is
+ * a user message and all that follows it, up to the next one. Synchronous. System messages and the newest message stay. If the
  * newest round alone is too long, its question and its newest calls stay. A call and its results stay or go together.
  * `droppedTokens` counts the dropped messages, with their results cut; `truncated` lists the cut results that are kept.
  * @returns the same array if nothing changed. Uncut messages are the same objects.
@@ -84,8 +84,8 @@ export function guardContext<M extends object>(
 };
 
 /**
- * Counts the tokens of messages of any of these shapes: a third of each text's length, rounded up, or exactly. Texts, thinking
- * and calls count; `toolCalls` and a result's `data` count as JSON, a failed result as its error.
+ * Counts the tokens of messages in any of these shapes: a third of each text's length, rounded up, or with "exact" by cl100k.
+ * Texts, thinking and calls count; `toolCalls` and a result's `data` count as JSON, a failed result as its error.
  * @throws TypeError for messages of another shape
  * @example estimateContextTokens(history, { counting: "exact" })
  */

@@ -74,9 +74,9 @@ export class SqliteProvider implements Provider {
 }
 
 /**
- * The same in Postgres, by the host's pool of the package pg. While the server is away, a call is repeated for ten seconds.
- * Failures reject with a `code`, besides those of SQLite ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value the
- * column cannot hold), and _UNCERTAIN: the commit had no answer.
+ * The same in Postgres, by the host's pool of the package pg. While the server is away, it repeats a call for ten seconds.
+ * Failures reject with a `code`: SQLite's, and ERR_DATABASE_UNAVAILABLE, _TIMEOUT, _AUTH, _PERMISSION, _VALUE (a value that the
+ * column cannot hold) and _UNCERTAIN (the commit had no answer).
  * @throws TypeError for options that are not allowed
  * @example const provider = new PostgresProvider({ pool: new pg.Pool() });
  */
@@ -112,7 +112,7 @@ export class Pipeline {
   /**
    * @param options.compressor default `new SimpleCompressor(pipelineConfigFromEnv())`
    * @param options.historyLimit messages read from the provider; default 38 more than the compressor's `maxMessages`
-   * @param options.onEvent receives a failed record of a cut; without it, one process warning
+   * @param options.onEvent called if a cut could not be recorded; without it, one process warning
    * @throws TypeError without a provider, and for other options that are not allowed
    */
   constructor(options: {

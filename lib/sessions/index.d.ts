@@ -11,7 +11,7 @@ export interface PipelineMessage {
   content: string;
   /** Text and images in order, if there are images. Parts that only OpenAI has stay as they are. */
   blocks?: MessageBlock[];
-  /** Arguments are a value; for broken JSON, a bare string and too long numbers they are the model's text. */
+  /** Arguments are parsed JSON. Broken JSON, a bare string and numbers with too many digits stay the model's text. */
   toolCalls?: { id: string; name: string; arguments: unknown }[];
   /** In a tool's result: the id of its call. */
   toolCallId?: string;
@@ -76,7 +76,7 @@ export interface ConversationMessage {
   original?: object;
 }
 
-/** A message to add. Its content can be blocks, or null beside `toolCalls`. Results inside it (`toolResults`) are a TypeError. */
+/** A message to add. Its content can be blocks, or null beside `toolCalls`. `toolResults` inside it throw a TypeError. */
 export type NewConversationMessage = Omit<ConversationMessage, "content"> & {
   content: string | ContentBlock[] | null;
 };
@@ -271,8 +271,8 @@ export type AgentMessageLike =
  * Converts provider-neutral messages to AgentMessages. Drops a tool result without its call and turns a summary into a user
  * message, because providers reject them. A part of OpenAI's without a block in pi becomes text: the address of an image, the
  * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images and arguments are
- * restored; a system message as its text. Arguments that no object holds exactly keep their text as well. An id of OpenAI's Responses,
- * `call_…|fc_…`, is cut before the `|`: its item needs the reasoning that a session does not keep.
+ * restored, a system message as its text. Arguments that no object holds exactly also keep their text. An id of OpenAI's
+ * Responses, `call_…|fc_…`, is cut before the `|`: its item needs reasoning that a session does not keep.
  * @throws TypeError for a list of another shape; it names the door for that shape.
  * @example agent.state.messages = toAgentMessages(await manager.getMessages("task-1", false), agent.state.model)
  */
@@ -293,15 +293,15 @@ export interface RollingMemoryOptions {
   contextWindow: number | (() => number);
   /**
    * Tokens sent beside the messages: system prompt, tools. A number, or a function called each time. Default 0. If the provider
-   * reports more, that is used, also in the next conversation. If they alone take more than three quarters of a check's share of
-   * the window, the check takes that share of the rest of the window.
+   * reports more, that is used, also in the next conversation. If they fill more than three quarters of a ratio below, that ratio
+   * applies to the rest of the window.
    */
   overheadTokens?: number | (() => number);
   /** Pairs to begin with, such as an earlier `history`. */
   history?: QA[];
   /** Longest prompt for the summariser, cl100k tokens. Default 16 000. */
   summarizeTokens?: number;
-  /** Writes the pairs. Without it, or if it fails, text is clipped; if that is too long, keywords stay. */
+  /** Writes the pairs. Without it, or if it fails, texts are clipped, or replaced by keywords if they are still too long. */
   summarize?: Summarize;
   /** Share of the window over which a new conversation begins before a question. Default 0.85. */
   preCheckRatio?: number;
@@ -360,7 +360,7 @@ export class RollingMemory {
   getMessagesForSummarization(messages: MessageLike[]): { messages: ConversationMessage[]; history: QA[] };
   /**
    * Adds the pairs in a summariser's answer to the memory, whatever surrounds them. The answer covers the rounds of the first
-   * `getMessagesForSummarization` since the last summary; a cut answer covers one round for each new pair. `beforePrompt` and
+   * `getMessagesForSummarization` since the last summary; a truncated one covers a round for each new pair. `beforePrompt` and
    * `afterReply` do not summarise covered rounds again.
    */
   applySummarization(summary: string): QA[];

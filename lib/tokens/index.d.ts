@@ -49,7 +49,7 @@ export interface LoadEncodingOptions {
  * Loads the encoder of an open model from its file. That is Hugging Face's `tokenizer.json` with byte-level BPE (Qwen,
  * DeepSeek, Llama 3, GLM, gpt-oss), Mistral's `tekken.json`, or a tiktoken file with its `pattern` (Kimi). A worker thread
  * reads it once per process and content. It stays until the process ends. Added tokens are found in text as the file says, special
- * ones only if `encode` allows them.
+ * ones only where `encode` allows them.
  * @param file A path, a file URL, or the bytes; at most 128 MB.
  * @throws ERR_INVALID_INPUT with the place in the file, if it is unreadable, truncated, contradictory, or needs something
  * unsupported (Unigram, WordPiece, a normaliser other than NFC); RangeError for a name in use; TypeError for other

@@ -16,8 +16,8 @@ import type { CacheMissCause, MessageLike, TransformContextOptions } from "../..
 export function ledger<M extends MessageLike>(messages: M[], options?: LedgerOptions): Promise<Ledger>;
 
 /**
- * Dollars per million tokens. `read` and `write` default to the ratios of the model's family, `output` to 5 × `input`. Tokens that
- * `usage.cacheWrite1h` tells cost 2 × `input`.
+ * Dollars per million tokens. `read` and `write` default to the ratios of the model's family, `output` to 5 × `input`. Tokens in
+ * `usage.cacheWrite1h` cost 2 × `input`.
  */
 export interface TokenPrices {
   input: number;
@@ -31,7 +31,7 @@ export interface LedgerOptions extends TransformContextOptions {
   prices?: TokenPrices;
 }
 
-/** One call to the model. `tokensRaw` and `tokensSent` come together: without both the bill covers usage and expiry only. */
+/** One call to the model. Give both `tokensRaw` and `tokensSent`, or the bill covers only usage and expiry. */
 export interface BillRow {
   /** The usage that the provider reported, as pi writes it. */
   usage?: object;
@@ -105,7 +105,7 @@ export interface Ledger {
   unpricedCalls: number;
   /** Calls whose request the hook had edited. */
   editedCalls: number;
-  /** Calls over the window without the hook; `withoutHook` assumes that they would have fitted. */
+  /** Calls that would exceed the window without the hook; `withoutHook` assumes that they fit. */
   callsOverWindow: number;
   /** Over all calls; `saved` is the estimate of what the hook left out. */
   tokens: { prompt: number; cacheRead: number; cacheWrite: number; output: number; saved: number };
