@@ -10,7 +10,7 @@ const { joinedText } = require("./snapshot.js");
 /** The message of a failure, by error code. The error's own message may hold the user's text. */
 const FAILURES = {
   ERR_NATIVE_UNAVAILABLE: "the native addon could not be loaded; status() says why",
-  ERR_INVALID_INPUT: "the input cannot be read as messages",
+  ERR_INVALID_INPUT: "the input cannot be read as messages; it must be an array of pi's",
   ERR_INTERNAL: "the transcript could not be processed",
 };
 

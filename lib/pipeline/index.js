@@ -97,7 +97,8 @@ class Pipeline {
       historyLimit: [undefined, atLeastOne],
       onEvent: [undefined, handler],
     });
-    if (checked.provider === undefined) throw new TypeError("Pipeline: option provider is missing");
+    if (checked.provider === undefined)
+      throw new TypeError("Pipeline: option provider is missing; it must have getHistory");
     checked.compressor ??= new SimpleCompressor(pipelineConfigFromEnv());
     checked.assembler ??= new StandardAssembler();
     const { maxMessages } = checked.compressor;
