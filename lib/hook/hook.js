@@ -7,7 +7,7 @@ const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const { asked, cacheNow, checkHookOptions, nativeOptions, windowNow } = require("./options.js");
+const { cacheNow, checkHookOptions, nativeOptions, valueNow, windowNow } = require("./options.js");
 const { amount, flag, positive, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
 const { Reporter } = require("./events.js");
@@ -105,7 +105,11 @@ class Hook {
   newBill(more) {
     const { Bill } = require("../bill/bill.js");
     const { cache, warmedAt } = this.options;
-    return new Bill({ ...more, ttlSeconds: cache.ttlSeconds, warmedAt: () => asked(warmedAt, times) ?? [] });
+    return new Bill({
+      ...more,
+      ttlSeconds: cache.ttlSeconds,
+      warmedAt: () => valueNow(warmedAt, times) ?? [],
+    });
   }
 
   /** A new conversation of this encoding and language. */
@@ -124,14 +128,14 @@ class Hook {
     const cache = cacheNow(this.options.cache);
     return JSON.stringify({
       contextWindow: this.contextWindow(),
-      overheadTokens: asked(overheadTokens, amount),
-      takesImages: asked(takesImages, flag),
-      maxPromptTokens: asked(maxPromptTokens, positive),
-      excludedTokens: asked(excludedTokens, amount),
+      overheadTokens: valueNow(overheadTokens, amount),
+      takesImages: valueNow(takesImages, flag),
+      maxPromptTokens: valueNow(maxPromptTokens, positive),
+      excludedTokens: valueNow(excludedTokens, amount),
       prices: cache,
       ttlSeconds: cache?.ttlSeconds,
-      warmedAt: asked(warmedAt, times),
-      coldAt: asked(coldAt, times),
+      warmedAt: valueNow(warmedAt, times),
+      coldAt: valueNow(coldAt, times),
     });
   }
 
@@ -183,7 +187,7 @@ class Hook {
     this.#reporter.emit({ type: "cacheMiss", cause, tokens, dollars });
   }
 
-  /** Enters the open call in the bill of an account. A fork's continues the other one if that conversation made no call since. */
+  /** Enters the open call in an account's bill. A fork continues the other bill if that conversation made no call since. */
   #missOf(account, answer) {
     const { rowOf } = require("../bill/bill.js");
     const { open, from, since } = account;

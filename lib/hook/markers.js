@@ -1,9 +1,9 @@
-// The marker lines for omitted content: their language, the host's own function, and a marker for each gap of a cut text.
+// The marker lines for omitted content: their language, the host's own function, and a marker for each gap in a text.
 "use strict";
 
 const { attempt } = require("../helpers.js");
 const { markers: MARKERS } = require("../contract.js");
-const { asked } = require("./options.js");
+const { valueNow } = require("./options.js");
 const { joinedText } = require("./snapshot.js");
 
 /** Providers refuse a blank text, and a marker may be all that is left of a result. */
@@ -43,7 +43,7 @@ const OPENINGS = new Set(["user", "compactionSummary", "branchSummary"]);
  */
 function checkedMarker(marker, failed) {
   if (typeof marker !== "function") return undefined;
-  return (...gap) => asked(marker, VISIBLE, failed, ...gap);
+  return (...gap) => valueNow(marker, VISIBLE, failed, ...gap);
 }
 
 /** The marker function for `Batch.add`, called only for texts that may be summarised. */
@@ -73,8 +73,8 @@ function keptLines(text, ranges, writer) {
 }
 
 /**
- * The marker lines for gaps of `gaps` lines in a text of `chars` characters. The host's function `own` writes them. If it fails they
- * are written in `language`; then the first says more. The last one ends with the handle, if there is one.
+ * The marker lines for gaps of `gaps` lines in a text of `chars` characters. The host's function `own` writes them. If it is missing
+ * or fails, they are built in, in `language`; the first also states `chars`. The last one ends with the handle, if there is one.
  */
 function gapMarkers(gaps, chars, { own, language, handle }) {
   const { first, gap, handle: ending } = MARKERS[language];

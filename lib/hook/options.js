@@ -58,13 +58,13 @@ const MOST_RESERVE = 1 / 4;
 
 /** The host's cache settings now, with defaults; undefined if they are learned. */
 function cacheNow(option) {
-  const cache = asked(option, record);
+  const cache = valueNow(option, record);
   return cache && attempt(() => checkOptions("cache", cache, CACHE_OPTIONS));
 }
 
 /** The host's window now; the default if its function names none (an Agent without a model says 0). */
 function windowNow(option, failed) {
-  return asked(option, positive, failed) ?? CONTEXT_WINDOW;
+  return valueNow(option, positive, failed) ?? CONTEXT_WINDOW;
 }
 
 /** Tokens that are kept free in a window by default. */
@@ -129,10 +129,10 @@ function kindOf(value) {
 }
 
 /**
- * The value of an option, or what its function returns for `given`. Undefined if the rule refuses it, since the host may have changed
- * it, or if the function throws. `failed(cause)` is called for a function.
+ * The value of an option, or what its function returns for `given`. Undefined if the function throws or the rule refuses the value: the
+ * host may have changed it since the check. If a function fails, calls `failed(cause)`.
  */
-function asked(option, rule, failed, ...given) {
+function valueNow(option, rule, failed, ...given) {
   if (typeof option !== "function") return rule.accepts(option) ? option : undefined;
   try {
     const answer = option(...given);
@@ -149,10 +149,10 @@ function asked(option, rule, failed, ...given) {
 module.exports = {
   getContextWindow,
   optionTable,
-  asked,
   cacheNow,
   checkHookOptions,
   nativeOptions,
   usualReserve,
+  valueNow,
   windowNow,
 };

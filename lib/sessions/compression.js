@@ -9,7 +9,7 @@ const { callsIn, groupStarts, isResult, withCalls } = require("../shapes/text.js
 /** Messages that a compression keeps besides the newest: the prompt and the summary. */
 const ROOM = 2;
 /** Smallest number of messages worth a summary. One could be the last summary itself. */
-const MIN_LET_GO = 2;
+const MIN_REPLACED = 2;
 
 const messagesOf = (rows) => rows.map(({ message }) => message);
 const idsOf = (rows) => rows.map(({ id }) => id);
@@ -18,15 +18,15 @@ const idsOf = (rows) => rows.map(({ id }) => id);
  * Returns the rows that a compression replaces, oldest first. It keeps the first system message, the newest messages with their
  * calls, and a call whose results can still come.
  */
-function lettableRows({ rows }, { maxMessages, maxCompressedMessages }) {
+function replaceableRows({ rows }, { maxMessages, maxCompressedMessages }) {
   const keep = Math.max(0, Math.min(maxCompressedMessages, maxMessages - ROOM));
   const messages = messagesOf(rows);
   const starts = groupStarts(messages);
   const open = openCall(messages, starts, keep);
   const start = Math.min(withCalls(starts, Math.max(0, messages.length - keep)), open);
   const prompt = messages.findIndex(({ role }) => role === "system");
-  const lettable = rows.slice(0, start).filter((_, index) => index !== prompt);
-  return lettable.length < MIN_LET_GO ? [] : lettable;
+  const replaceable = rows.slice(0, start).filter((_, index) => index !== prompt);
+  return replaceable.length < MIN_REPLACED ? [] : replaceable;
 }
 
 /** Returns the index of the newest assistant message if it waits for results: no user message and few others came since. */
@@ -38,7 +38,7 @@ function openCall(messages, starts, patience) {
     (message, index) => isResult(message) && starts[call + 1 + index] === call,
   ).length;
   const hasEnded =
-    later.some(({ role }) => role === "user") || later.length - answers > Math.max(patience, MIN_LET_GO);
+    later.some(({ role }) => role === "user") || later.length - answers > Math.max(patience, MIN_REPLACED);
   return answers < callsIn(messages[call]).length && !hasEnded ? call : messages.length;
 }
 
@@ -47,7 +47,7 @@ function openCall(messages, starts, patience) {
  * undefined if there are no rows, or if they changed while the summariser wrote: messages can be deleted, and a transaction of the
  * host's can roll back.
  */
-function compress(session, options, rows = lettableRows(session, options), answer = "") {
+function compress(session, options, rows = replaceableRows(session, options), answer = "") {
   const { state, messages } = session;
   const ids = new Set(idsOf(rows));
   const left = session.rows.filter(({ id }) => ids.has(id));
@@ -99,4 +99,4 @@ function forget({ state, rows: live, notes }, wanted, language) {
   return { state: { ...rest, summary: made.id, digest }, remove, put: [made], result };
 }
 
-module.exports = { compress, forget, lettableRows };
+module.exports = { compress, forget, replaceableRows };

@@ -5,7 +5,7 @@
 const { Reporter } = require("../hook/events.js");
 const { countTokens } = require("../tools/count.js");
 const rules = require("../options.js");
-const { compress, forget, lettableRows } = require("./compression.js");
+const { compress, forget, replaceableRows } = require("./compression.js");
 const { fieldsOf, liveContext, metadataOf, snapshotOf } = require("./context.js");
 const { fromAgentMessage } = require("./conversation.js");
 const { finishLater, finishNow, postgresStore, sqliteStore } = require("./databases.js");
@@ -230,7 +230,7 @@ function compressOnce(core, sessionId, summarize) {
   const key = keyOf(sessionId);
   const { compressing } = core;
   const running = compressing.get(key);
-  // Rules need no time in which others would have to wait.
+  // A summary by rules takes no time, so nobody has to join it.
   if (running !== undefined || summarize === undefined) return running ?? compressWith(core, sessionId, key);
   const work = compressWith(core, sessionId, key, summarize).finally(() => compressing.delete(key));
   compressing.set(key, work);
@@ -239,17 +239,17 @@ function compressOnce(core, sessionId, summarize) {
 
 async function compressWith({ store, options, reporter }, sessionId, key, summarize) {
   const known = await store.find(key);
-  const letGo = known === undefined ? [] : lettableRows(known, options);
+  const replaceable = known === undefined ? [] : replaceableRows(known, options);
   const before = known?.messages.length ?? 0;
   const none = { before, after: before, by: "none" };
   const told = (compressed) => {
     if (compressed !== undefined) reporter.emit({ type: "compressed", sessionId, ...compressed });
     return compressed ?? none;
   };
-  if (letGo.length === 0) return none;
+  if (replaceable.length === 0) return none;
   if (summarize === undefined)
     return told(await store.change(key, undefined, (session) => compressNow(session, options)));
-  // Processes that share a session must not pay for the same summary. After a crash this ends by itself.
+  // Processes that share a session must not pay for the same summary. After a crash the reservation expires.
   let ownUntil;
   const reserve = ({ state }) => {
     if (isReserved(state, options)) return { result: false };
@@ -257,7 +257,7 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
     return { state: { ...state, summarizedUntil: ownUntil }, result: true };
   };
   if (!(await store.change(key, undefined, reserve))) return none;
-  const messages = letGo.map(({ message }) => message);
+  const messages = replaceable.map(({ message }) => message);
   const prompt = summaryPrompt(messages, options.summarizeTokens);
   const request = { timeoutMs: options.summarizeTimeoutMs };
   const { text, failure } = await callSummarizer(summarize, messages, prompt, request);
@@ -265,7 +265,7 @@ async function compressWith({ store, options, reporter }, sessionId, key, summar
   const replace = (session) => {
     const { summarizedUntil, ...state } = session.state;
     if (summarizedUntil !== ownUntil) state.summarizedUntil = summarizedUntil;
-    return compress({ ...session, state }, options, letGo, text) ?? { state };
+    return compress({ ...session, state }, options, replaceable, text) ?? { state };
   };
   return told(await store.change(key, undefined, replace));
 }
