@@ -247,7 +247,7 @@ test("/strata pause warns where the whole list has no room", async () => {
   const large = await play(installed({}, { model, overheadTokens: 2_000 }), 30, 40);
   assert.match(
     await large.command("pause"),
-    /^pi-strata paused: .* Whole, the conversation is about [\d,]+ tokens, more than the 12,000 there is room for: pi compacts it, or the provider refuses it\.$/,
+    /^pi-strata paused: .* Unedited, the conversation has about [\d,]+ tokens, but there is room for 12,000: pi compacts it, or the provider refuses it\.$/,
   );
 });
 

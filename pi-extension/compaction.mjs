@@ -1,5 +1,5 @@
-// pi's own compaction, branch summaries, forks and session file. pi works on its uncut list. So it would compact although the
-// request fits, and summarise what the model no longer sees.
+// pi's own compaction, branch summaries and forks. pi works on its uncut list. So it would compact although the request fits,
+// and summarise what the model no longer sees.
 
 import { createTransformContext } from "../lib/hook/hook.js";
 import { checkValue, positive } from "../lib/options.js";
@@ -72,8 +72,8 @@ export function sentOf({ messages, sent }) {
 
 /**
  * Replaces the messages to summarise in pi's preparation by their sent forms. pi then continues with its own prompt and model.
- * The messages that it keeps stay the same. Of an answer that was left out its calls stay in `entriesToSummarize`, where pi reads
- * which files they name.
+ * The messages that it keeps stay the same. The calls of an omitted answer stay in `entriesToSummarize`, from which pi reads the
+ * files they name.
  */
 export function seeAsSent({ messagesToSummarize, turnPrefixMessages, entriesToSummarize }, seen) {
   for (const list of [messagesToSummarize, turnPrefixMessages]) replace(list, seen);

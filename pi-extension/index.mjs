@@ -52,8 +52,8 @@ export function createExtension(options = {}) {
 }
 
 /**
- * Runs a handler. If pi replaces the session while the handler waits, every use of the old context throws. Such a handler ends
- * quietly: nobody waits for its answer.
+ * Runs a handler. If pi replaces the session meanwhile, every use of the old context throws. Such a handler ends quietly: nobody
+ * waits for its answer.
  */
 async function untilStale(ctx, handler) {
   try {

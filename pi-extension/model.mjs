@@ -29,8 +29,8 @@ const WRITE_RANGE = [0.5, 3];
 
 /**
  * The hook's settings for a model of pi's: `contextWindow`, `cache`, `maxPromptTokens` with its `source`, and the price `step`
- * behind it. pi compacts above `compactsAbove`; `declines` is true if that leaves too little of the window. `isBlind` is true if
- * the model gets no images. `limit` is the window that the server named in a refusal.
+ * just above that. pi compacts above `compactsAbove`; `declines` is true if that leaves too little of the window. `isBlind` is true
+ * if the model takes no images. `limit` is the window that the server named in a refusal.
  */
 export function termsOf(
   model,

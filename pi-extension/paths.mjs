@@ -37,8 +37,9 @@ export function pathProtection(patterns, cwd) {
 export const fromHome = (path) => path.replace(/^~(?=$|[\\/])/, () => homedir());
 
 /**
- * A test of absolute paths: `*` within a folder, `**` across folders, `?` for one character. A pattern without a folder fits in
- * every folder, and one that names a folder fits all that is in it. A last part with a wildcard names files, unless a slash follows.
+ * A test of absolute paths: `*` matches within a folder, `**` across folders, `?` one character. A pattern without a folder matches
+ * in every folder, and one that names a folder matches everything in it. A last part with a wildcard names files, unless a slash
+ * follows.
  */
 function testOf(pattern, cwd) {
   const written = slashed(fromHome(pattern));
@@ -50,7 +51,7 @@ function testOf(pattern, cwd) {
   return (path) => forms.some((parts) => fits(parts, slashed(from(path))));
 }
 
-/** True if `path` consists of what the parts stand for: wildcards and texts. Never goes back, as a regular expression would. */
+/** True if `path` matches the parts, which are wildcards and texts. Never backtracks, as a regular expression would. */
 function fits(parts, path) {
   let ends = new Set([0]);
   for (const part of parts) {

@@ -91,8 +91,8 @@ export class Session {
   }
 
   /**
-   * Answers with the messages to send instead of these. Where pi also sends the list with system messages, only that one is
-   * edited: pi merges them into one if a list without them changes, and the provider's cache misses.
+   * Returns the messages to send instead of these. If pi also passes the list with system messages, edits only that one: pi
+   * merges system messages if the list without them changes, and the provider's cache misses.
    */
   async transform({ type, messages }) {
     if (type === "context" && this.record.hasProjection) return undefined;
@@ -136,7 +136,7 @@ export class Session {
     return this.#last;
   }
 
-  /** The messages of the next request: behind these comes a question, unless the agent is at work. */
+  /** The messages of the next request: these, and a question unless the agent is at work. */
   #next(messages = this.record.context()) {
     const end = this.#isAtWork ? { role: "custom", customType: OWN_TYPE, display: false } : { role: "user" };
     return [...messages, { ...end, content: ".", timestamp: Date.now() }];
@@ -192,12 +192,12 @@ export class Session {
     this.show(isPaused ? "strata paused" : undefined);
   }
 
-  /** A warning that the whole list has no room; undefined if it has. */
+  /** A warning if the unedited list does not fit; else undefined. */
   async wholeWarning() {
     const { tokensBefore } = await this.explain(this.#next());
     const room = this.#room();
     if (tokensBefore <= room) return undefined;
-    return `Whole, the conversation is about ${whole(tokensBefore)} tokens, more than the ${whole(room)} there is room for: pi compacts it, or the provider refuses it.`;
+    return `Unedited, the conversation has about ${whole(tokensBefore)} tokens, but there is room for ${whole(room)}: pi compacts it, or the provider refuses it.`;
   }
 
   /**

@@ -9,10 +9,10 @@ const MAX_LEFT_SHARE = 0.95;
 const TTL_SECONDS = contract.cacheTtlSeconds;
 
 /**
- * True if letting the cache of the last request go cold costs less than keeping it. `event` is pi's: the price of a refresh, the
- * loss without it, and the probability of a request in time. `messages` are those of the last request, `next` those of the next
- * one. If the cache is kept warm, the next requests read the whole prompt. If it goes cold, the next one writes what a batch
- * leaves, and those after it read only that.
+ * True if letting the cache of the last request go cold costs less than keeping it. pi's `event` has the price of a refresh, the
+ * loss without it, and the probability of a request in time. `messages` are those of the last request, `next` those of the next.
+ * With a warm cache the next requests read the whole prompt. With a cold one the next request writes what a batch leaves, and
+ * later ones read only that.
  */
 export async function paysToLetCool(event, messages, next, options) {
   const { action, warmCost, missCost, continuationProbability: chance } = event;

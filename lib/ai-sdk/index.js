@@ -103,8 +103,8 @@ function originOf(model) {
 }
 
 /**
- * Returns the usage of a step as pi reports it: `input` without cached tokens. Version 5 reports less than 6 and 7. A call that
- * the provider runs makes the usage a sum of several prompts. Anthropic names them; the first is the request.
+ * Returns the usage of a step as pi reports it: `input` without cached tokens. Version 5 reports less than 6 and 7. If the provider
+ * ran a tool, the usage is the sum of several prompts. Anthropic lists them; the first is the request.
  */
 function usageOf({ usage, providerMetadata }, { content }) {
   const { inputTokens, outputTokens, cachedInputTokens, inputTokenDetails: details, raw } = usage ?? {};

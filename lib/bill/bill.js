@@ -5,16 +5,16 @@
 const { cacheTtlSeconds, constants, verdicts } = require("../contract.js");
 const { Prices, billedOf, costOf, countsOf } = require("./prices.js");
 
-/** Smallest number of unread tokens that counts as a miss: caches work in blocks and have a least size. */
+/** Smallest number of unread tokens that counts as a miss: caches work in blocks and have a minimum size. */
 const MIN_MISSED_TOKENS = 1024;
 /** Smallest share of the readable tokens that counts as a miss. */
 const MIN_MISSED_SHARE = 0.05;
-/** Seconds after which any unused entry may have expired, and one that was written for an hour. */
+/** Seconds after which an unused entry may have expired: any, and one that was written for an hour. */
 const LEAST_LIFE = cacheTtlSeconds;
 const HOUR_LIFE = constants.hourSeconds.default;
 /** A call that read at least this share of the last prompt proves that the entry lived until then. */
 const READ_SHARE = 0.5;
-/** Error of an estimate, in tokens and as a share, above which the prompt held more than the messages. */
+/** Error of an estimate, in tokens and as a share, above which the host changed something beside the messages. */
 const UNEXPLAINED_TOKENS = 600;
 const UNEXPLAINED_SHARE = 0.02;
 /** The schedule's reasons for a call without a batch. */
@@ -127,8 +127,8 @@ class Bill {
   }
 
   /**
-   * Dollars that the hook saved at this call less its cost; undefined without a price. The batches of the list share the
-   * saving by the tokens that each removed; the cost is the last one's.
+   * Dollars that the hook saved at this call minus its cost; undefined without a price. The batches of the list share the
+   * saving by the tokens that each removed; the last one bears the cost.
    */
   #saved(reason, counts, { taken, cache, miss, prices }) {
     const list = this.#list;

@@ -88,7 +88,7 @@ class Prices {
     return Object.fromEntries(KINDS.map((kind) => [kind, own[kind] ?? input * family[kind]]));
   }
 
-  /** The host's prices, dollars of a token, with this share written for an hour; undefined without any. */
+  /** The host's prices in dollars per token, if this share of writes is for an hour; undefined without any. */
   #named(model, hourly) {
     const given = this.#given(model);
     if (!(given?.input > 0)) return undefined;
@@ -115,7 +115,7 @@ function billedOf(cost, counts) {
   return sums.find((dollars) => dollars > 0 && dollars <= most);
 }
 
-/** The part of Anthropic's usage that is the request. With tools of the server the usage sums up several prompts, this one first. */
+/** The part of Anthropic's usage for the request. With server tools the usage sums up several prompts, this one first. */
 const requestIn = (usage) => [usage?.iterations].flat().find((one) => one?.type === "message");
 
 module.exports = { PER_MILLION, Prices, billedOf, checkPrices, costOf, countsOf, familyOf, requestIn };

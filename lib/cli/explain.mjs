@@ -50,7 +50,7 @@ function textOf({ session, call, schedule, kept, edits, ...sizes }, messages) {
     ["messages", whole(messages)],
     ["tokens", `${size}, as the provider counts, estimated`],
     ["threshold", `${whole(thresholdTokens)} tokens`],
-    ["scale", `${scale.toFixed(3)} provider tokens per cl100k token`],
+    ["scale", `${scale.toFixed(3)} provider tokens per counted token`],
     ["schedule", `${schedule.mode}: ${schedule.why}`],
     ["removable now", `${whole(schedule.removableTokens)} tokens`],
     ["paid for carrying", `${whole(schedule.carriedCost)} input tokens`],

@@ -13,7 +13,7 @@ function homes({ PI_CODING_AGENT_SESSION_DIR, PI_CODING_AGENT_DIR, CLAUDE_CONFIG
   const claude = join(CLAUDE_CONFIG_DIR || "~/.claude", "projects");
   return [pi, claude].map((folder) => folder.replace(/^~(?=$|[\\/])/, () => homedir()));
 }
-/** Claude Code's files of sub-agents and of typed commands. They are read only if a folder has no session. */
+/** Claude Code's files of sub-agents and of typed commands, read only if a folder has no session. */
 const BESIDE_SESSIONS = /^(?:agent-.*|history)\.jsonl$/;
 /** Depth of the search below a folder: in `~/.pi` sessions are three folders down. */
 const MAX_DEPTH = 3;

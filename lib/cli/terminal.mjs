@@ -79,7 +79,7 @@ function aligned(given, hasProse) {
   });
 }
 
-/** Bold as Node's own rule has it, by the terminal, NO_COLOR and FORCE_COLOR; before 20.18 Node styles pipes, too. */
+/** Bold by Node's rule: the terminal, NO_COLOR, FORCE_COLOR. Before 20.18 Node styles pipes, too. */
 function bold(text) {
   const { stdout, env } = process;
   return stdout.isTTY || env.FORCE_COLOR ? styleText("bold", text, { stream: stdout }) : text;

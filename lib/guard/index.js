@@ -24,10 +24,10 @@ const CHARS_PER_TOKEN = 3;
 /** Longest note between the two ends: its words, and the digits of V8's longest string. */
 const NOTE_CHARS = CUT_MARKER.join("536870888").length;
 
-/** Longest tool name in a warning, in UTF-16 units. Providers take no longer ones, so the model invented it. */
+/** Longest tool name in a warning, in UTF-16 units. Providers accept no longer ones, so the model invented it. */
 const MAX_NAME_UNITS = 128;
 
-/** Roles that begin a round. The messages before them can go alone. */
+/** Roles that begin a round. */
 const ROUND_OPENERS = new Set(["user", "branchSummary", "compactionSummary"]);
 
 const counting = oneOf("exact", "chars");

@@ -23,10 +23,10 @@ class Conversation {
   #native;
   /** The host's functions: `{ marker, markerLine, protects }`. */
   #host;
-  /** The messages of the last call as first read, and the values compared for each. An equal copy passed later replaces none. */
+  /** The messages of the last call as first read, and the values compared for each. Equal copies passed later are not stored. */
   #list = [];
   #values = [];
-  /** The last applied plan, with its terms while it is valid for the list, and what was made of it for the host's own objects. */
+  /** The last applied plan, with its terms while it is valid for the list, and the request made from the host's own objects. */
   #last = { plan: { edits: [] } };
   #watchFrom = 0;
   #queue = Promise.resolve();
@@ -128,8 +128,8 @@ class Conversation {
   }
 
   /**
-   * The change from the last list to `list`: `kept` messages stay, the others were at `positions`, -1 for new ones. If it
-   * `isOwn`, all are the known objects or new ones.
+   * The change from the last list to `list`: `kept` messages stay, the others were at `positions`, -1 for new ones. `isOwn` is
+   * true if none is a copy or has moved.
    */
   #changeTo(list, shared) {
     const old = this.#list;

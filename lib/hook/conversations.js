@@ -8,7 +8,7 @@ const { isAnswer, isSameMessage, ownBeginning, sharedBeginning } = require("./va
 const MOST = 256;
 /** Most conversations held strongly, the latest. A host that passes copies holds none itself. */
 const MOST_COPIED = 8;
-/** Most conversations kept alive by one message, the latest: a host may ask for an answer to it any number of times. */
+/** Most conversations kept alive by one message, the latest: a host may retry it any number of times. */
 const MOST_HELD = 8;
 /** Successive cuts of the beginning after which a conversation is no longer forked. */
 const MOST_CUTS = 2;
@@ -37,8 +37,8 @@ class Conversations {
   find(list, { encoding, language }) {
     const held = this.#heldIn(list);
     const alive = this.#alive(held);
-    // Copies cost far more to compare than objects, and many conversations may begin with copies of one history. So most own
-    // objects count first, and then what the conversation of the list's own newest messages shares.
+    // Comparing copies costs far more than comparing objects, and many conversations may begin with copies of one history. So
+    // the conversations that share most objects are chosen first. Their copies must share as much as the newest one's.
     const owns = alive.map(({ target }) => ownBeginning(target, list));
     const most = Math.max(0, ...owns);
     const likely = alive.filter((_, at) => owns[at] === most);
@@ -62,8 +62,8 @@ class Conversations {
   }
 
   /**
-   * Forgets and returns the only conversation, if it made the last call and a compaction left only a summary, or answers to
-   * that call.
+   * Forgets and returns the only conversation, if `list` is its compaction: a summary, alone or with answers to the last
+   * call.
    */
   #compacted([only, ...others], list) {
     const isOnly = only !== undefined && only === this.#recent[0].deref() && others.length === 0;
@@ -107,7 +107,7 @@ class Conversations {
       this.#heldBy.set(holder, this.#heldWithout(conversation, holder));
   }
 
-  /** The conversations that a message keeps alive, the latest first, but for one. */
+  /** The conversations other than this one that a message keeps alive, the latest first. */
   #heldWithout(conversation, holder) {
     return (this.#heldBy.get(holder) ?? []).filter((of) => of !== conversation);
   }
@@ -139,7 +139,7 @@ function holdersIn(list, isFork = false) {
 
 const NOTHING = { count: 0 };
 
-/** The beginning that `list` shares with a conversation: `own` same objects, and copies if it has `least` messages. */
+/** The beginning that `list` shares with a conversation: `own` same objects, and copies if there are `least` messages in all. */
 function sharedWith(conversation, list, own, least) {
   const { target } = conversation;
   return { conversation, target, own, ...sharedBeginning(target, list, own, least) };
@@ -169,7 +169,7 @@ function isShifted(known, list) {
   return !list.some((message, at) => at >= known.length - NEWEST && isKnown(known[at], message));
 }
 
-/** The conversation with a newest message, by `is`, nearest to the end of `list`: its beginning was cut or compacted. */
+/** The conversation whose newest messages, matched by `is`, are nearest to the end of `list`: the host cut its beginning. */
 function nearest(conversations, list, is) {
   const newer = conversations.map((one) => newerIn(list, one.target, is));
   const least = Math.min(...newer);

@@ -4,7 +4,7 @@
 const { attempt } = require("../helpers.js");
 const { foreign } = require("../contract.js");
 
-/** The doors for the marks of one kind, by mark. */
+/** The sentence on the entry that takes a shape, by each mark of one kind. */
 const marksOf = (kind) =>
   new Map(
     Object.values(foreign).flatMap(({ door, [kind]: marks = [] }) => marks.map((mark) => [mark, door])),
@@ -14,8 +14,8 @@ const [ROLES, TYPES, FIELDS, BLOCKS, KEYS] = ["roles", "types", "fields", "block
 const CHATS = [foreign.chat.door, foreign.results.door];
 
 /**
- * Returns the first mark of another shape on a message, such as `role "tool"`, and a sentence on the door for that shape; undefined
- * for pi's messages and for an unreadable one.
+ * Returns the first mark of another shape on a message, such as `role "tool"`, and the sentence on its entry, `door`; undefined for
+ * pi's messages and for an unreadable one.
  */
 function foreignMark(message) {
   return attempt(() => {
@@ -45,8 +45,8 @@ function refuseForeign(message) {
 }
 
 /**
- * Throws for a message that is neither pi's, a session's nor one of OpenAI's chat: converting it would lose its content. Parts
- * beside a text repeat it.
+ * Throws for a message that is neither pi's, a session's nor one of OpenAI's chat: converting it would lose its content. `parts`
+ * beside a text only repeat it.
  */
 function checkChat(owner, messages) {
   for (const [i, message] of messages.entries()) {

@@ -42,7 +42,7 @@ function newEdit({ action, reason, hasText, ...edit }, written) {
 
 /**
  * Makes the edits of a plan for `list`, and the messages to send. `sent` is undefined if nothing is edited. `writer` writes
- * markers. A message that is not `isAsRead(index)` stays, because its edit is for other content.
+ * markers. A message stays if `isAsRead(index)` is false: its edit is for other content.
  */
 function applied(list, plan, writer, isAsRead) {
   const isMade = (edit) => isWhole(edit) || isMadeOf(list[edit.index], edit, writer, isAsRead);
@@ -76,7 +76,7 @@ const tokensSaved = (saved, { scale }) => Math.round(saved * scale);
 
 /** Makes the edited copy of a message, unless the edit has it. Returns true if it has one now. */
 function isMadeOf(message, edit, writer, isAsRead) {
-  // A host that hands in copies may change what it gets back: each copy has its own edited copy.
+  // A host that passes copies may change the returned ones, so each has an edited copy of its own.
   if (edit.of === message) return true;
   if (!isAsRead(edit.index)) return false;
   edit.written ??= insertedText(message, edit, writer);

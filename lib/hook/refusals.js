@@ -30,7 +30,7 @@ const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[
 const BODY_WORDS =
   /(?:^|status code|failed|http|error)\W{0,4}413\b|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b/i;
 
-/** The error of a host that knows of an overflow, but not of its size. */
+/** The error of a host that knows of an overflow, but not its size. */
 const OVERFLOW = "the request was too long";
 
 /** The rows of the table, compiled at the first error: importing compiles nothing. `#` stands for a number. */
@@ -41,10 +41,10 @@ function compiled({ pattern, ...row }) {
 }
 
 /**
- * The numbers that a refusal names. For its length these are `{ prompt, limit, output, excess }`, each undefined if it is not
- * named. For its images it is `{ images }`, the most that are taken, or `{ imageChars }`, the most characters of one. Some have
- * a `subject`, as contract.json lists them: the bytes of the body, certainly its length, images that cannot be read (`images: 0`
- * beside it: the model takes none), thinking with an invalid signature. Undefined for any other error. The first row that matches decides.
+ * The numbers that a refusal names; undefined for any other error. The first matching row decides. A refusal for length has
+ * `{ prompt, limit, output, excess }`, each undefined if it is not named. One for images has `{ images }`, the most that the model
+ * takes, or `{ imageChars }`, the most characters of one. Some have a `subject` of contract.json: the bytes of the body, the length,
+ * unreadable images (with `images: 0` the model takes none), or thinking with an invalid signature.
  */
 function readRefusal(errorMessage) {
   if (typeof errorMessage !== "string") return undefined;

@@ -36,8 +36,8 @@ function valuesOf(message) {
 const isAt = (values, at, value) => Object.is(values[at], value);
 
 /**
- * True if a message changed in place since `valuesOf` read `values`, in the same order. A host may compute NaN, so it compares
- * by Object.is. It fills no new list: every call checks hundreds of messages.
+ * True if a message changed in place since `valuesOf` read `values`, in the same order. Compares by Object.is, because a host
+ * may compute NaN. Makes no list: every call checks hundreds of messages.
  */
 function isStale(values, message) {
   const { role, content, excludeFromContext } = message;
@@ -117,9 +117,9 @@ function ownBeginning(known, list) {
 
 /**
  * The beginning that two lists share after their opening system messages, which agents share and hosts renew. The first `own` are
- * the same objects; `count` counts also copies, and `knownEnd` is their end in the known list. `kept` counts from the
- * first message on, system ones too; `isOwn` is true if all these are the same objects. Copies in a beginning of fewer than
- * `least` messages are not counted.
+ * the same objects; `count` includes copies, and `knownEnd` is their end in the known list. `kept` counts from the
+ * first message on, system ones too; `isOwn` is true if all these are the same objects. Counts no copies if the beginning has
+ * fewer than `least` messages.
  */
 function sharedBeginning(known, list, own = ownBeginning(known, list), least = 0) {
   const [from, first] = [openingSystems(known), openingSystems(list)];

@@ -39,11 +39,11 @@ class Past {
   role = [];
   tool = [];
   tokens = [];
-  /** By number, how many messages there were when one behind the last answer went: a host's reminder lives for one request. */
+  /** By number of a message that left from after the last answer: how many messages there were. Such reminders last one request. */
   gone = {};
   /** The host rewrote the past between two: `{ cause, opening, from }`, the opening as runs of numbers. */
   stretches = [{ cause: "start", opening: [], from: 0 }];
-  /** Number of runs in all openings: one per vanished message and call where a host renews its first message at each. */
+  /** Number of runs in all openings. It grows fast where a host renews its first message at each call. */
   runs = 0;
   #references = [];
   #numbers = new WeakMap();
@@ -60,7 +60,7 @@ class Past {
   }
 
   /**
-   * Returns the numbers of the messages of a transcript: those `given`, else in the order they came. `tokens` are theirs. A
+   * Returns the numbers of the messages of a transcript: those `given`, else in order of arrival. `tokens` are their sizes. A
    * rewritten past begins a new stretch.
    */
   enter(list, tokens, given = []) {

@@ -58,15 +58,15 @@ class Session {
   /** Tokens for the messages before the question. */
   #window;
   #questionTokens = 0;
-  /** Most tokens of a whole request, tools included: the host's budget does not exclude these. Undefined if the host told none. */
+  /** Most tokens of a whole request. It includes the tools, which the host's budget ignores. Undefined if the host states none. */
   #most;
   /** Overflows so far, `{ at, answer }`: the length of the refused list and the answer that stands behind it for the hook. */
   #refusals = [];
-  /** Tokens over the limit if the host asked for less since the last answered turn, 1 for an unknown number. */
+  /** Tokens over the limit if the host reported an overflow since the last answered turn; 1 for an unknown number. */
   #excess;
   /** True if the next list is the refused one. */
   #isRefused = false;
-  /** Number of answered turns with an overflow: what overflowed may have been that turn alone. */
+  /** Number of answered turns with an overflow. Each lowers the window by 1, so that the hook forgets the refusal. */
   #overflows = 0;
   #tokens = 0;
 

@@ -24,13 +24,13 @@ const QUOTE_CHARS = 200;
 const EARLIER_CHARS = 2000;
 /** Start of a line that reports an error, in any case. */
 const ERROR = /^\s*(?:error|fatal|traceback|exception|panic|failed|fail:|错误|失败|异常)/i;
-/** Endings of file names in prose: without a list `console.log` would be a file. And the words of a summary in both languages. */
+/** Extensions of files named in prose (without a list `console.log` would be a file), and the words of a summary. */
 const { extensions, ...WORDS } = require("./digest.json");
 /** Part of a text to search for files, UTF-16 units. The search runs on the main thread. */
 const SCANNED_UNITS = 16 * 1024;
 /**
- * A file name in prose: a run of the characters that paths have, behind a drive of Windows. Chinese and Japanese write it right behind
- * a word, so there it begins with the first Latin letter, `./` or `~/`: `打开src/a.ts` names `src/a.ts`.
+ * A file name in prose: a run of path characters, perhaps after a Windows drive. Chinese and Japanese put no space before it, so
+ * there it begins with the first Latin letter, `./` or `~/`: `打开src/a.ts` names `src/a.ts`.
  */
 const PATH = "[\\p{L}\\p{N}/\\\\._~@+-]";
 const UNSPACED = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}]";

@@ -6,7 +6,7 @@ const { setTimeout: pause } =
   process.getBuiltinModule?.("node:timers/promises") ?? require("node:timers/promises");
 const { DatabaseError, handleError, kindBy } = require("./database_errors.js");
 
-/** Pauses between two tries, ms. They double from the first to the longest; a random part of up to a half is taken off each. */
+/** Pauses between two tries, ms. They double from the first to the longest; each is shortened at random by up to half. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 /** Conflicts with other transactions, such as one that makes the same table. The next try can succeed. */

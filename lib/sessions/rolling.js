@@ -51,13 +51,13 @@ class RollingMemory {
   #beside = 0;
   #history = [];
   /**
-   * The messages of the last roll-over or opening, and the new conversation, both without system messages. Empty before it, once
-   * the transcript's memory is known.
+   * The messages of the last roll-over or opening (`given`), and the new conversation (`made`), both without system messages.
+   * Empty lists once only the transcript's memory is known.
    */
   #last;
   /**
-   * The rounds that a host took to summarise behind `covered` ones that the memory holds, and the memory at that time: a changed
-   * one holds the summary of all.
+   * The rounds that a host took to summarise, after `covered` ones in the memory, and the memory at that time. If that has changed
+   * since, it holds them all.
    */
   #taken;
   /** Abort the calls that run or wait. */
@@ -193,7 +193,7 @@ class RollingMemory {
     return [...given.slice(0, end).filter(isSystem), ...made, ...given.slice(end)];
   }
 
-  /** Returns the tokens that a report counts beside the counted messages before its answer. */
+  /** Returns the tokens of a reported prompt beyond the counted messages. */
   #besideOf(report, [counted]) {
     const prompt = report && (countsOf(report)?.prompt ?? report.totalTokens);
     return report === undefined ? this.#beside : Math.max(0, prompt - counted);
@@ -206,12 +206,12 @@ class RollingMemory {
     const { window, overhead, room } = this.#sizes(beside);
     const tokens = counted + since;
     const ratio = (tokens + overhead) / window;
-    // No roll-over frees anything of the overhead. If that leaves too little of the share, the messages may fill the rest.
+    // No roll-over shrinks the overhead. If it fills most of the share, the ratio applies to the rest of the window.
     const isCrowded = overhead > window * most * MOST_OVERHEAD;
     return { needed: (isCrowded ? tokens / room : ratio) > most, phase, ratio };
   }
 
-  /** Returns the tokens of the window, of the overhead (the host's number or `beside`, whichever is more), and of the room it leaves. */
+  /** Returns the tokens of the window, of the overhead (the larger of the host's number and `beside`), and of the rest. */
   #sizes(beside = this.#beside) {
     const { contextWindow } = this.#options;
     const window = windowNow(contextWindow, this.#reporter.failureOf("contextWindow"));

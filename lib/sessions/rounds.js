@@ -70,7 +70,7 @@ function partedByReport(messages) {
       newest = Math.max(newest, timestamp ?? newest);
     }
     if (isSummary({ role })) inserted = Math.max(inserted, timestamp ?? inserted);
-    // An answer older than a question or summary put in before it belongs to another list.
+    // An answer older than a question or summary before it belongs to another list.
     const isAnswer = role === "assistant" && !UNSENT_STOP_REASONS.has(stopReason);
     if (isAnswer && !(timestamp < inserted) && usage?.totalTokens > 0) [reported, report] = [index, usage];
   }

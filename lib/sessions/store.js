@@ -20,7 +20,7 @@ const TABLES = [
 const SESSION = "session_id, state, created_at, updated_at";
 const FROM_MESSAGES = "FROM strata_messages WHERE session_id = ?";
 const SQL = {
-  // Every write begins with one of these two, which lock the session against other processes.
+  // Every write begins with one of these two: they lock the session against other processes.
   open: `INSERT INTO strata_sessions (${SESSION}) VALUES (?, ?, ?, ?)
     ON CONFLICT (session_id) DO UPDATE SET updated_at = excluded.updated_at RETURNING ${SESSION}`,
   touch: `UPDATE strata_sessions SET updated_at = ? WHERE session_id = ? RETURNING ${SESSION}`,

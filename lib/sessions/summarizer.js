@@ -63,8 +63,8 @@ ${taggable(record)}
 }
 
 /**
- * Returns the fullest prompt that fits. Clips long texts alike, to half as much each time. If even the shortest are too many,
- * shows the newest. `render(shown, leftOut, clip)` writes a prompt.
+ * Returns the fullest prompt that fits. Clips all long texts to one length, halved each time. If the shortest texts do not fit,
+ * shows only the newest. `render(shown, leftOut, clip)` writes a prompt.
  */
 async function fitting(items, maxTokens, render) {
   const prompts = function* () {

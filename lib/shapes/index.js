@@ -97,7 +97,7 @@ class Shapes {
     const written = [...(followers.get(undefined) ?? [])];
     for (let i = 0; i < edited.length; ) {
       const source = edited[i][SOURCE] ?? edited[i];
-      // The same message may stand twice in a row.
+      // The same message may occur twice in a row.
       const most = this.#read.get(source)?.standIns.length ?? 1;
       const standIns = [];
       do standIns.push(edited[i++]);
@@ -107,7 +107,7 @@ class Shapes {
     return written;
   }
 
-  /** Returns a message for its edited stand-ins: the same copy as long as they are the same. */
+  /** Returns the message for edited stand-ins: the same copy while they stay the same. */
   #written(source, standIns) {
     const known = this.#read.get(source);
     if (known === undefined) return source;
@@ -120,8 +120,8 @@ class Shapes {
   }
 
   /**
-   * Resolves with the edited list. `transform(list)` edits one in pi's shape. Some hosts continue from an edited list: the AI SDK
-   * from version 7 on, OpenClaw within a turn. `transform` gets the unedited one. Unedited messages and lists are the same objects.
+   * Resolves with the edited list. `transform(list)` edits one in pi's shape. If a host continues from an edited list (the AI SDK
+   * from version 7 on, OpenClaw within a turn), `transform` gets the unedited one. Unedited messages and lists stay the same objects.
    */
   async edited(messages, transform) {
     const whole = this.#wholeOf(messages);

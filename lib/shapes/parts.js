@@ -15,13 +15,13 @@ const TEXT = /^(?:text|(?:input|output|summary|reasoning)_text)$/;
 const IMAGE = /^(?:input_)?image/;
 const IMAGE_MIME = /^image(?:\/|$)/;
 const DATA_URL = /^data:([^;,]*);base64,/;
-/** UTF-16 units at the beginning and end of a text that tell whether it is a file as base64. A shorter text is none. */
+/** UTF-16 units at the beginning and end of a text that show whether it is a base64 file. A shorter text never is. */
 const BYTES_UNITS = 1000;
 const BASE64 = /^(?:data:[^,]*,)?[\w+/=-]*$/;
 /** The beginning of a PDF as base64, and its bytes: `%PDF-1`. */
 const PDF = /^(?:data:[^,]*,)?JVBERi/;
 const PDF_HEAD_BYTES = 6;
-/** Bytes of a PDF that count as a token, and most tokens of one: of a page, since a scanned one has megabytes. Reports raise it. */
+/** Bytes of a PDF per token, and most tokens of a PDF: a page's, since a scan has megabytes. Usage reports raise the count. */
 const PDF_TOKEN_BYTES = 20;
 const MOST_PDF_TOKENS = 3000;
 /** Fields of text that only the provider can read. It counts. */

@@ -14,7 +14,7 @@ const NONE = Object.freeze([]);
 const PART_UNITS = 1 << 15;
 /** Tokens decoded at once. */
 const TOKENS = 1 << 10;
-/** A place where every pattern ends a piece: before a space, and between lines, the second of which begins with no slash. */
+/** Places where every pattern ends a piece: before a space, and before a line that does not begin with a slash. */
 const SAFE_END = /[!-~](?= )|[!-~]\n(?=[!-.0-~])/g;
 
 class Encoding {
@@ -177,7 +177,7 @@ function* whole(tokens) {
 /** js-tiktoken also takes null for none. */
 const isEmpty = (special) => special === null || (Array.isArray(special) && special.length === 0);
 
-/** True if no special token is named apart. */
+/** True if no special token is named by itself. */
 const namesNone = (special) => special === "all" || isEmpty(special);
 
 function setOf(option, value) {

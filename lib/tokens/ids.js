@@ -49,7 +49,7 @@ function checked(tokens) {
   );
 }
 
-/** Copies tokens up to the first that is no id. Returns their number. A test of each one's type would take twice as long. */
+/** Copies tokens up to the first that is no id. Returns their number. Checking each type would take twice as long. */
 function fill(ids, list) {
   // A detached array is empty and cannot be copied.
   if (list instanceof Uint32Array && list.length > 0) {

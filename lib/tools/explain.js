@@ -27,7 +27,7 @@ function explanationOf({ plan, conversation }) {
     kept: kept.map(({ index, name }) => ({ index, why: `keep: ${name}` })),
     edits: edits.map((edit) => ({
       index: edit.index,
-      // A repair drops messages for no layer; they are listed with the window's drops.
+      // Drops of a repair belong to no layer; they are listed with the window's.
       layer: edit.layer === LAYERS.repair ? LAYERS.window : edit.layer,
       action: edit.action,
       ...(edit.action === "keepLines" && {

@@ -9,7 +9,7 @@ const { Hook } = require("../hook/hook.js");
 const { anything } = require("../options.js");
 const { countTokens } = require("./count.js");
 
-/** Smallest difference, in tokens and as a share of a prompt, that shows if the hook was at work. */
+/** Smallest difference, in tokens and as a share of a prompt, that shows whether the hook ran. */
 const TELLING_TOKENS = 100;
 const TELLING_SHARE = 0.005;
 
@@ -33,7 +33,7 @@ async function ledger(messages, options) {
   return { ...report, misses: misses.map(withIndex), moves: moves.map(withIndex) };
 }
 
-/** The calls whose answers are in a list, each with its row and whether the hook was at work. */
+/** The calls whose answers are in a list, each with its row and whether the hook ran. */
 async function answeredCalls(hook, list) {
   const calls = [];
   let [counted, tokens, newestInput] = [0, 0, -Infinity];
@@ -58,9 +58,9 @@ async function answeredCalls(hook, list) {
 }
 
 /**
- * Finds the calls at which the hook was at work, by the reported sizes: from one report to the next the prompt grew by the
- * new messages, or by that less what the hook would have removed. An unclear call counts as the one before it; before the
- * first clear one, as that one.
+ * Finds the calls at which the hook ran, by the reported sizes: from one report to the next the prompt grew by the new
+ * messages, or by these less what the hook would have removed. An unclear call counts like the one before it; those before
+ * the first clear one count like that.
  */
 function findPresence(calls) {
   let last;
@@ -73,7 +73,7 @@ function findPresence(calls) {
   for (const call of calls) call.isPresent ??= first;
 }
 
-/** True if the hook was at work from one report to the next; undefined if the sizes do not show it. */
+/** True if the hook ran from one report to the next; undefined if the sizes do not show it. */
 function presence(last, { tokens, scale, prompt, taken }) {
   const telling = Math.max(TELLING_TOKENS, TELLING_SHARE * prompt);
   if (Math.abs(taken) < telling) return undefined;

@@ -1,6 +1,6 @@
-// Transcripts of Claude Code. The lines form a tree by `uuid` and `parentUuid`; one API response is several lines of one message
-// id, and parallel results hang on different ones of them, so the path to the last message is completed with its responses' other
-// lines and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains, or reports of
+// Transcripts of Claude Code. The lines form a tree by `uuid` and `parentUuid`. One API response is several lines of one message
+// id, and parallel results have different ones of them as parents. So the path to the last message is completed with the other
+// lines of its responses and their results. A compaction begins a new root; the path goes on before it. Sub-agents' lines (sidechains, or reports of
 // their progress) are left out.
 
 import { requestIn } from "../../bill/prices.js";
@@ -84,9 +84,9 @@ export const claude = {
 };
 
 /**
- * The lines in the order of the conversation. What a compaction preserved stands before it; some versions write it behind the
- * summary only. The preserved lines are parents of the compaction, since its own parent may hang on a copy of an early line. A
- * later line that hangs on a preserved one follows the summary.
+ * The lines in the order of the conversation. Lines that a compaction preserved go before it; some versions write them after the
+ * summary. They become parents of the compaction, whose own parent may be a copy of an early line. A later child of a preserved
+ * line follows the summary.
  */
 function inOrder(lines) {
   const byId = new Map(lines.map((line) => [line.id, line]));

@@ -1,5 +1,5 @@
 // A recorded session as the command line plays it: every recorded call with the messages that the model had before it. Messages
-// are numbered from 0 in the order they came. The host rewrote the past between two stretches.
+// are numbered from 0 in the order they came. A new stretch begins where the host rewrote the past.
 
 import rules from "../../options.js";
 
@@ -99,8 +99,8 @@ export class Recording {
 const hasUsed = (usage) => ["input", "output", "cacheRead", "cacheWrite"].some((kind) => usage?.[kind] > 0);
 
 /**
- * The entries from the roots to `leaf`, an id, by their parents. A root has the parent null; an entry may have a list of parents.
- * The entry before replaces a leaf or a parent that is missing, and a later parent that closes a loop.
+ * The entries from the roots to the id `leaf`, by their parents. A root has the parent null; an entry may have a list of parents. If
+ * the leaf or a parent is missing, or a parent would close a loop, the preceding entry replaces it.
  */
 export function pathTo(leaf, entries) {
   const places = new Map(entries.map(({ id }, at) => [id ?? at, at]));

@@ -11,7 +11,7 @@ import { modelOf } from "./prices.mjs";
 const MIN_STEP_TOKENS = 200;
 /** Range of provider tokens per cl100k token. A value outside of it has another cause than counting. */
 const SCALES = [0.5, 3];
-/** A report smaller than its messages by more than this share and these tokens is of another list. */
+/** A report smaller than its messages by more than this share and these tokens is about another list. */
 const DISAGREES_SHARE = 0.1;
 const DISAGREES_TOKENS = 2_000;
 /** Quantile of the usual overhead if messages were left out: most requests lack some, and the largest may be an outlier. */
@@ -152,7 +152,7 @@ function cacheModel(kind, { ttlMs, warmedAt }) {
 /** The entry with the longest beginning that the request can read, and the length of that. */
 function longestRun(request, entries, kind) {
   let [best, length] = [undefined, -1];
-  // The newest is mostly the longest. An entry that is no longer than what was found is not compared.
+  // Starts with the newest, usually the longest. Skips entries that cannot be longer.
   for (const entry of entries.toReversed()) {
     const run = entry.request.length > length ? commonRun(request, entry.request) : -1;
     if (run > length && (kind === "prefix" || run === entry.request.length)) [best, length] = [entry, run];

@@ -38,8 +38,8 @@ export function pricesOf(recording, named, cache = {}) {
   const known = calls.filter(({ price }) => price !== undefined);
   const isPriced = known.length > 0;
   const unit = isPriced ? PER_MILLION : 1;
-  // A call without a price has the first of its model. Else it was free if its bill says so, or has the input of another model.
-  // Without any price a token of input costs 1.
+  // A call without a price takes the first price of its model. Without one it was free if its bill says so, else it takes another
+  // model's price of input. Without any price a token of input costs 1.
   const others = new Prices({ input: (known[0]?.price.input ?? 1) / PER_MILLION });
   const likely = ({ model, counts, isFree }) =>
     known.find((call) => call.model === model)?.price ??
