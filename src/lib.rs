@@ -1,10 +1,10 @@
 //! pi-strata keeps an LLM agent's context small.
 //!
-//! Text goes in once, decisions come out. The rooms, each knowing only those above it, are listed in `ARCHITECTURE.md`, and
-//! a test holds them to it.
+//! Text goes in once, decisions come out. `ARCHITECTURE.md` lists the modules, here called rooms. Each imports only those above
+//! it, as a test checks.
 //!
-//! Two exceptions to what holds elsewhere: [`tokens`] holds the only `unsafe` outside `node` (its SIMD), and with its caches
-//! the only state that outlives a call. It is a crate of its own.
+//! [`tokens`], a crate of its own, has the only `unsafe` outside `node` (its SIMD), and the only global state there (its
+//! vocabularies and caches).
 //!
 //! # Example
 //!

@@ -26,9 +26,9 @@ impl Forgetting {
 
 // What a loss costs. One use of a name is the unit.
 
-/// Expected uses of a new name, and quotes of a line in edits, at first.
+/// Initial expected uses of a new name, and quotes of a line in edits.
 const FIRST_USES: f64 = 0.3;
-// Half-lives, in calls. One for two kinds moves no figure of the closed loop by more than its noise.
+// Half-lives, in calls. Some serve two kinds: separate ones change no figure of the closed loop by more than its noise.
 /// Of a line that the model wrote, and of the answers that copy a line.
 const SHORT: f64 = 10.0;
 /// Of a new name, and of a line that the model read.
@@ -58,13 +58,13 @@ pub const OWN_CALL: f64 = 0.8;
 
 // When to make a batch, and how large.
 
-/// Tokens of an agent's task, its plan, and the files it works on. A first batch is expected to leave as many. Below them
+/// Tokens of an agent's task, its plan, and the files it works on. A first batch is expected to leave as many. Below this size
 /// the layers apply at each call while no usage was reported.
 pub const LEAST_CONTEXT: f64 = 25_000.0;
 /// Largest share of a small window for [`LEAST_CONTEXT`].
 pub const LEAST_SHARE: f64 = 1.0 / 3.0;
-/// `economy` over this is the multiple of a batch's cost that carrying must have cost before: 4 at 230. Ski rental uses 1,
-/// but each batch loses something. At the same bill, 1.5 makes a sixth more answers miss something.
+/// `economy` divided by this is the multiple of a batch's cost that carrying must have cost before: 4 at 230. Ski rental uses 1,
+/// but each batch loses something. At the same bill, with 1.5 a sixth more answers miss something.
 pub const ECONOMY_PER_TIMES: f64 = 57.0;
 /// Shares of the free room that a batch at a limit may fill, and shares of the request that it may leave unedited in front.
 /// Finer steps won nothing on 33 stretches of 60 calls in windows of 8k, 16k and 32k.
@@ -81,7 +81,7 @@ pub const WORDS_WATER: f64 = 0.3;
 pub const OLDER_SHARE: f64 = 0.15;
 /// Share of the window for all states that stay whole.
 pub const KEPT_SHARE: f64 = 0.1;
-/// Share of the room that is used if one group alone is too large: sizes of cuts are known to within a few hundredths.
+/// Share of the room that is used if one group alone is too large: sizes of cuts are off by a few hundredths.
 pub const FULL_SHARE: f64 = 0.95;
 /// Share of a limit that a batch must leave free for several calls. If it could not, the context must grow by this share
 /// before the next try.

@@ -15,7 +15,7 @@ use crate::context::facts::transcript::Message;
 const MAX_UNITS: usize = 2 << 20;
 /// Units added for each message: facts take room even without text.
 const LEAST_UNITS: usize = 512;
-/// Least number of entries at which unused ones are removed.
+/// Smallest number of entries at which unused ones are removed.
 const SWEPT_FROM: usize = 4096;
 
 /// Hash of the content, hash of the rules it was measured under.

@@ -1,6 +1,6 @@
-//! One conversation of a hook across its calls: the facts of its messages by position, the last requests and reports.
-//! A call passes the former position of each message and the new messages, and gets a plan. Many new messages are read ahead
-//! in parts. The caller makes one call at a time.
+//! One conversation of a hook across its calls: the facts of its messages by position, and its last requests. A call passes
+//! the former position of each message and the new messages, and gets a plan. Many new messages are read ahead in parts. The
+//! caller makes one call at a time.
 
 use std::mem::{replace, take};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The binding to Node: reads what JavaScript passes, runs the core on a worker thread, returns decisions. No rule of the
-//! product is here.
+//! The binding to Node: reads what JavaScript passes, runs the core on a worker thread, returns decisions. It decides
+//! nothing itself.
 
 #![expect(
     clippy::missing_errors_doc,

@@ -1,7 +1,7 @@
 //! Reads JavaScript's flat description of messages as the core's `Raw` messages.
 //!
-//! `lib/hook/snapshot.js` writes one row of numbers and strings per message, which this file reads. Texts cross once, as
-//! UTF-16 into one arena: a plain copy of V8's two-byte strings and a widening one of its one-byte strings.
+//! `lib/hook/snapshot.js` writes one row of numbers and strings per message. Texts cross once, as UTF-16 into one arena: V8's
+//! two-byte strings are copied, its one-byte strings widened.
 
 use std::ops::Range;
 

@@ -60,7 +60,7 @@ pub(super) fn answer(
     let plan = json!({
         "tokensBefore": estimate.tokens(plan.before).round(),
         "tokensAfter": estimate.tokens(plan.after).round(),
-        // The same after layer 4, or as layer 4 would leave it.
+        // The size that layer 4 leaves, or would leave.
         "floorTokens": estimate.tokens(*floor).round(),
         "threshold": limits.threshold(),
         "scale": estimate.scale,

@@ -1,7 +1,6 @@
 //! Observes the provider's prompt cache in the calls of a conversation: whether it still holds the prefix, and what reading
-//! and writing cost.
-//! Prices are relative to input: as billed, else those of the model's family. An unknown gap counts as warm: a needless wait
-//! is cheap, a needless rewrite is not.
+//! and writing cost. Prices are relative to input: as billed, else those of the model's family. An unknown gap counts as
+//! warm: a needless wait is cheap, a needless rewrite is not.
 
 use super::by_model::ByModel;
 use super::economy::Prices;

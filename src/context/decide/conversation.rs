@@ -24,8 +24,8 @@ pub struct Conversation {
     unanswered: Option<Arc<Fold>>,
     /// Index of the first message that may differ from the fold's.
     changed: usize,
-    /// The fold before the last call, and `changed` then: withdrawing the call restores them. If the host only added, the
-    /// sticky schedule undoes its edits instead of copying what may be a hundred thousand rows.
+    /// The fold before the last call, and `changed` then: withdrawing the call restores them. If the host only added messages,
+    /// the sticky schedule undoes its edits instead of copying perhaps a hundred thousand rows.
     before: Option<(Arc<Fold>, usize)>,
 }
 
@@ -116,7 +116,7 @@ impl Conversation {
         let calibration = &fold.reports.calibration;
         let estimate = calibration.estimate();
         let is_over = calibration.room.is_some() || estimate.tokens(plan.after) > fold.limits.budget();
-        // A failed answer may be from another model than the last report: then the lesson mixes two models.
+        // If the newest answer failed and is from another model than the last report, the lesson would mix two models.
         let lesson = calibration.lesson().filter(|lesson| Some(lesson.source) == newest);
         let newly_learned = lesson.and_then(|lesson| lessons.learn(lesson, stated_window));
         let limits = fold.limits.clone();

@@ -100,7 +100,7 @@ impl Fold {
             if message.assistant().is_some() {
                 let raw = self.account.raw();
                 let sent = lessons.sent_before(transcript, index, raw);
-                // On first sight, an unchanged list counts as the one that was sent.
+                // When first seen, a list of the sent size counts as the sent one.
                 let other_list = sent.filter(|sent| known > 0 || sent.raw != raw);
                 let request = self.settle_request(index, message, other_list, lessons);
                 // A late report was not known yet when this call was planned.
@@ -228,7 +228,7 @@ impl Fold {
     /// The size that layer 4 leaves, or would leave.
     fn floor(&self) -> Size {
         let Self { account, limits, reports, .. } = self;
-        // A copy of a long account costs more than all else in a call.
+        // Copying a long account costs more than the rest of the call.
         if limits.overflow == Overflow::Shrink || fits(account, limits, &reports.calibration) {
             return account.sent();
         }

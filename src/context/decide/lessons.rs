@@ -102,8 +102,8 @@ impl Lessons {
         }
     }
 
-    /// The call that the message at `at` of `list` answers, among those that pass `may_be` and whose list ended with the
-    /// message before. Of several, the one whose estimate is nearest to the report; without a report, the latest.
+    /// The call that the message at `at` of `list` answers: one that passes `may_be` and whose list ended with the message
+    /// before. Several are told apart by the estimate nearest to the report, without one by time: the latest.
     fn call_among(&self, list: &Transcript, at: usize, may_be: impl Fn(&Call) -> bool) -> Option<&Call> {
         let before = at.checked_sub(1).and_then(|at| list.get(at)).map(|message| message.identity);
         let reported = list.get(at).and_then(Message::reported_tokens);

@@ -17,14 +17,14 @@ struct RowChoice {
     is_kept: bool,
 }
 
-/// Chooses the lines of a result that stay at `price` a token; `None` if all do. If none does, only the marker line is sent.
+/// Chooses the lines of a result that stay at `price` a token; `None` if all stay. If none stays, only the marker line is sent.
 pub fn choose(sent: &Row, pieces: &MessagePieces, view: &View<'_>, price: f64) -> Option<KeptLines> {
     let layout = sent.message.traits.layout.as_ref()?;
     let worth = pieces.whole.iter().map(|&id| view.loss(id, 1)).collect();
     let mut lines =
         worthy(layout, &sent.rows_as(sent.form()), sent.message.traits.identifiers.len(), worth, price);
-    // A first cut keeps the head and tail that the host set, unless a limit demands more; a later one does so if any line is
-    // worth it.
+    // The first cut keeps the head and tail that the host set, unless a limit demands more. A later cut keeps them if any line
+    // is worth its tokens.
     if *sent.form() == Form::Whole || lines.iter().any(|line| line.is_kept) {
         for line in lines.iter_mut().filter(|_| price.is_finite()) {
             line.is_kept |= layout.is_end(line.at);

@@ -31,7 +31,7 @@ pub struct Reports {
     is_behind_summary: bool,
     /// True if any answer so far came with usage.
     pub(super) is_reported: bool,
-    /// True if the host rewrote the list; a summary in it shows that, too.
+    /// True if the host rewrote the list, or a summary in it shows that it did before.
     pub(super) is_rewritten: bool,
 }
 
@@ -54,8 +54,8 @@ impl Reports {
         }
     }
 
-    /// Returns `true` if an answer of this time, to a call not planned by this process, is from before the summary. An
-    /// answer right after a summary always is, because a host sends a message first.
+    /// Returns `true` if an answer of this time, to a call not planned here, is older than the summary. An answer right after a
+    /// summary always is, because a host sends a message first.
     pub fn is_older_than_summary(&self, time_ms: Option<f64>) -> bool {
         self.is_behind_summary || is_older(time_ms, self.summary_ms)
     }

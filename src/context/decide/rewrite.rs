@@ -87,7 +87,7 @@ impl Rewrite {
         let newest_known = known_end.checked_sub(1).and_then(|index| list.get(index));
         let newest_old = last_answer.and_then(|index| account.message(index));
         let is_kept = newest_old.zip(newest_known).is_some_and(|(old, new)| old.identity == new.identity);
-        // A compaction may leave the answer to the last call and none of the messages before it, or only the last of them.
+        // A compaction may keep the answer to the last call and, of the messages before it, none or only the last.
         let is_all_new = || !list.messages().iter().any(|message| is_left(message));
         let last_old = account.rows().last().map(|row| row.message.identity);
         let last_kept = list.messages().iter().rposition(|message| Some(message.identity) == last_old);
@@ -103,7 +103,7 @@ impl Rewrite {
 }
 
 impl Fold {
-    /// Returns `true` if the fold knows what the messages alone do not show, such as edits.
+    /// Returns `true` if the fold holds more than the messages show, such as edits.
     pub(super) fn outlives_rewrites(&self) -> bool {
         self.has_answer || (self.layers.is_none() && self.account.sent() != self.account.raw())
     }
@@ -188,8 +188,8 @@ impl Fold {
         self.account.take_changed();
     }
 
-    /// Where the part of a rewritten list begins that is sent whole again. It is the whole list if the schedule leaves one of that
-    /// size alone, else as many of the newest messages as have room.
+    /// Index from which a rewritten list is sent whole again: 0 for a list so small that the schedule leaves it alone, else as many
+    /// of the newest messages as have room.
     fn newest_that_fit(&self) -> usize {
         let (estimate, rows) = (self.estimate(), self.account.rows());
         if estimate.tokens(self.account.raw()) <= self.least_context() {

@@ -1,9 +1,9 @@
 //! Cuts a long text to its head and tail, by a table of its pieces made when the message is measured.
-//! The texts are gone when a request is made to fit. The tables fit it to within a hundredth.
+//! The texts are no longer there when a request must fit. With the table it fits to within a hundredth.
 
 use crate::text::{NEWLINE, Utf16Len, head};
 
-/// Smallest size that a text is cut to, in tokens: less says nothing.
+/// Smallest size that a text is cut to, in tokens: a shorter one says nothing.
 pub const MIN_CUT_TOKENS: u32 = 64;
 /// Most pieces of a text: a cut misses the room by at most one of them.
 const MOST_PIECES: usize = 256;
@@ -126,8 +126,7 @@ fn taken<'a>(pieces: impl Iterator<Item = &'a Piece>, room: u32) -> (u32, u32) {
     (len, tokens)
 }
 
-/// Splits a text into pieces of at most `usual` length, if possible where a line or a word begins or a word ends: tokens begin
-/// there, too.
+/// Splits a text into pieces of at most `usual` length, if possible between lines or words, where tokens begin, too.
 fn pieces(text: &[u16], usual: usize) -> impl Iterator<Item = &[u16]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -158,7 +157,8 @@ fn is_alphanumeric(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(char::is_alphanumeric)
 }
 
-/// Returns `true` for a sign that shares no token with a letter. An apostrophe may, and half a surrogate pair may be a letter.
+/// Returns `true` for a character that shares no token with the letter before it. An apostrophe may share one, and half a
+/// surrogate pair may be a letter.
 fn ends_word(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(|sign| sign != '\'' && !sign.is_alphanumeric())
 }

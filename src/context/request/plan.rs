@@ -57,7 +57,7 @@ pub struct Edit {
     pub reason: Reason,
     /// Tokens it saves against the unedited message.
     pub tokens_saved: usize,
-    /// Number of its images, the first ones, that are left out by a marker each.
+    /// Number of its images, from the first, that a marker each replaces.
     pub images_out: u32,
 }
 

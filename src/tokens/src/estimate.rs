@@ -1,4 +1,4 @@
-//! From cl100k counts to what the provider will count.
+//! Estimates the provider's count from ours. Fields and comments call tokens of the hook's encoding cl100k, its default.
 
 /// UTF-16 units taken for one token where nothing is tokenized: conservative for English and code, which have about
 /// four; CJK text has one or less, so only an exact count is safe there.
@@ -39,11 +39,11 @@ impl Size {
     }
 }
 
-/// An estimate of the provider's prompt size: a line with a bend at the newest prompt that is known. What goes is old text, and
-/// need not count as what comes.
+/// An estimate of the provider's prompt size: a line with a bend at the newest known prompt. Removed text is old, and may have
+/// another rate than new text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Tokens the provider counts beside the messages.
+    /// Provider tokens of prompt and tools.
     pub base: f64,
     /// Provider tokens per cl100k token that stands there.
     pub scale: f64,

@@ -17,7 +17,7 @@ const MOST_OVERHEAD: f64 = 100_000.0;
 const PRIOR_WEIGHT: f64 = 500.0;
 /// Weight of the prior frame, in messages per cl100k token.
 const FRAME_WEIGHT: f64 = 0.05;
-/// Least cl100k tokens that a step counts as when it weighs the frame: the size of a cut text is known to within a few.
+/// Least cl100k tokens of a step in its weight for the frame: the sizes of cut texts are off by a few.
 const LEAST_STEP: f64 = 32.0;
 /// Largest weight of one step, in cl100k tokens: a simultaneous change of the prompt must not decide.
 const MOST_WEIGHT: f64 = 4000.0;
@@ -27,7 +27,7 @@ const REPORTS: usize = 32;
 /// tokens.
 const DOUBTED_SHARE: f64 = 0.05;
 const DOUBTED_TOKENS: f64 = 1000.0;
-/// An estimate without prompt and tools is off by less than this share of the tokens counted.
+/// Error of an estimate of messages alone, as a share of the tokens counted.
 const NEAR_SHARE: f64 = 0.02;
 /// Largest error counted for one report, as a share of its prompt: a false report must not decide.
 const MOST_MISSED: f64 = 0.25;
@@ -70,7 +70,7 @@ impl Report {
         self.tokens - frame * self.size.messages as f64
     }
 
-    /// Returns `false` if no provider counts so.
+    /// Returns `false` if no provider could count these tokens for this size.
     pub(super) fn is_possible(&self) -> bool {
         let (tokens, counted) = (self.without_frames(MESSAGE_FRAME_TOKENS), self.counted());
         (SCALES.start() * counted..=SCALES.end() * counted + MOST_OVERHEAD).contains(&tokens)
@@ -108,14 +108,14 @@ impl Line {
     pub(super) fn add(&mut self, next: Report, is_certain: bool) {
         self.missed = self.missed_with(&next);
         let Some(newest) = self.reports.last().filter(|_| next.is_possible()) else { return };
-        // No provider counts other texts to the same token: it reports a constant.
+        // A provider that reports the same number for another size reports a constant.
         if next.tokens.total_cmp(&newest.tokens).is_eq() && next.size.cl100k != newest.size.cl100k {
             return;
         }
         if !self.agree(newest, &next) {
             let off = self.residual_since(newest, &next);
-            // With less, both are of other lists. So they are if they leave prompt and tools less than nothing, but for calls of
-            // this process: there the provider may count less than the hook, such as no old thinking.
+            // Reports that are too small are about other lists. So are those that leave less than nothing for prompt and tools,
+            // unless this process made the call: providers may count less than the hook, such as no old thinking.
             let is_enough = next.tokens >= BELIEVED * self.estimate.scale * next.counted()
                 && (next.is_ours || self.estimate.base + off >= -NEAR_SHARE * next.counted());
             let is_confirmed = is_enough && self.doubted.is_some_and(|doubted| self.agree(&doubted, &next));

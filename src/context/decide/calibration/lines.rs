@@ -1,10 +1,11 @@
-//! Infers which requests a model's reports are about: those of the hook, or whole lists.
+//! Infers whether a model's reports are about the hook's requests or about whole lists.
 //! A recording does not show whether a hook ran. A hook that began at some call ran from then on. Both readings have a line,
 //! and the one with the smaller errors is believed.
 
 use super::line::{Line, Report};
 
-/// The lead in error that whole lists need, in shares of a prompt: they may look right while a scale is learned.
+/// Smallest advantage in error, in shares of a prompt, at which whole lists are believed: while a scale is learned, they may fit
+/// by chance.
 const MIN_LEAD: f64 = 0.25;
 
 /// Both readings of a model's reports. They are equal until the hook's edits make a difference.
@@ -23,7 +24,7 @@ impl Lines {
         Self { edited: Line::new(edited, overhead), whole: Line::new(whole, overhead) }
     }
 
-    /// The line with the smaller errors.
+    /// The line that is believed.
     pub(super) fn best(&self) -> &Line {
         if self.whole.missed + MIN_LEAD < self.edited.missed { &self.whole } else { &self.edited }
     }

@@ -26,8 +26,8 @@ pub const PRIOR_SCALE: f64 = 1.27;
 const USUAL_OVERHEAD: f64 = 5000.0;
 /// Most answers kept without a usable report, the latest.
 const UNREPORTED: usize = 16;
-/// Smallest share of the estimate that a reported or refused prompt has, and largest relative error of the latter. Beyond it
-/// the number is not of this request.
+/// Smallest share of the estimate for a reported or refused prompt, and largest relative error of the latter. A number beyond it
+/// is about another request.
 const BELIEVED: f64 = 0.5;
 /// Characters of text for a token: enough to tell whether images fill a request.
 const TEXT_CHARS: usize = 4;
@@ -151,8 +151,8 @@ impl Calibration {
         narrowed
     }
 
-    /// Learns from the report of the call answered at `index`. A stale report, of another list than now precedes it, teaches
-    /// nothing. `is_ours`: this process planned the call.
+    /// Learns from the report of the call answered at `index`. A stale report, about another list than the one before it now,
+    /// teaches nothing. `is_ours`: this process planned the call.
     pub fn observe(
         &mut self,
         index: usize,
@@ -271,8 +271,8 @@ impl Calibration {
     }
 }
 
-/// The limits of the next request's images, if these were refused: as named, or without half of the characters that may go, if
-/// these are most of a body that is too large.
+/// The limits on images after a refusal: as named, or half of the removable characters less if these are most of a body that is
+/// too large.
 fn image_limits(refusal: Refusal, SentSizes { edited, image_chars, .. }: SentSizes) -> Option<ImageSize> {
     let number = |of: Option<u32>| of.map_or(usize::MAX, |number| number as usize);
     let [all, may_go] = image_chars;

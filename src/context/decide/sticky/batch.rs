@@ -26,7 +26,7 @@ impl Fold {
         images::omit_old(&mut self.account, &self.limits);
         images::fit(&mut self.account, &self.limits);
         if verdict != Verdict::ManyImages {
-            self.give_words_back();
+            self.restore_user_text();
             let targets = self.targets();
             let spared = self.spared();
             if self.reports.is_reported {
@@ -63,7 +63,7 @@ impl Fold {
         // less prompt and tools.
         let room = if fixed > limit { (limit - estimate.base).max(0.0) } else { limit - fixed };
         let least = fixed + OLDER_SHARE * room;
-        // Above a limit, if batches cost a rewrite, one must make room for many calls.
+        // Above a limit, a batch must make room for several calls if it costs a rewrite.
         let must_gain = self.context() > limit && self.prices().rewrite(1.0) > 0.0;
         let (mut ladder, low) = if must_gain {
             let largest_target = least.max((1.0 - GROWTH_SHARE) * limit);
@@ -80,8 +80,8 @@ impl Fold {
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
-    /// cl100k tokens of what the ladder leaves of the groups that it does not drop: user text, answers that may not leave alone,
-    /// large inputs, and all from the last group on. Returns the sum and the largest.
+    /// cl100k tokens of the groups that the ladder does not drop: user text, answers that the order of turns keeps, large inputs,
+    /// and all from the last exchange on. Returns the sum and the largest.
     fn fixed(&self) -> (usize, usize) {
         let Self { account, .. } = self;
         let last = self.last_exchange();
@@ -101,10 +101,10 @@ impl Fold {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
-    /// Sends the user's text whole again that layer 4 took, if all of it fits beside the last group now: one large message
-    /// must not cost the task for good.
-    fn give_words_back(&mut self) {
-        // On a provider that wants the sides in turn, the answer to a dropped message would have to come back, too.
+    /// Restores the user text that layer 4 removed, if all of it fits beside the other fixed groups now: one large message must
+    /// not cost the task for good.
+    fn restore_user_text(&mut self) {
+        // If the sides must alternate, the answer to a dropped message would have to come back, too.
         let may_return = !self.account.alternates();
         let is_short = |row: &Row| match row.form() {
             Form::Cut(_) => true,
@@ -145,7 +145,7 @@ impl Fold {
         }
     }
 
-    /// Where the last exchange opens. If it takes more than half of the room, it has no answer.
+    /// Index at which the last exchange opens. If it takes more than half of the room, its answer does not belong to it.
     fn last_exchange(&self) -> usize {
         self.account.last_exchange(LOW_WATER * self.limit_room() / self.estimate().scale)
     }
@@ -206,14 +206,14 @@ impl Fold {
         // Expected later uses that a token must be worth to stay, and input tokens that a lost use costs.
         let (price, lost_use) =
             (1.0 / economy, if targets.is_short { LIMIT_TIMES * economy } else { economy });
-        // If room is short, uses count only until new messages fill the room, calls have no worth of their own, and no more
-        // goes than must.
+        // If room is short, uses count only until new messages fill the room, calls have no worth of their own, and the batch
+        // removes no more than it must.
         let (ahead, own_call) =
             if targets.is_short { (self.turnover(), 0.0) } else { (f64::INFINITY, OWN_CALL) };
         let Self { account, index, .. } = self;
         let view = View::of(index, account, ahead);
         let take_steps = |account: &mut Account, Attempt { start, target }: Attempt| {
-            // If only what is needed may go, each step leaves at least this.
+            // If the batch may remove only what it must, each step leaves at least this.
             let floor = if targets.is_exact { FULL_SHARE * target } else { 0.0 };
             let (view, thinking, states) = (view.clone(), &thinking, &states);
             let mut ladder = Ladder {
@@ -316,7 +316,7 @@ pub(super) fn rewritten_tokens(account: &Account, estimate: &Estimate, prices: P
 struct Attempt {
     /// The first position that it edits.
     start: usize,
-    /// Provider tokens that it leaves at most. To get there, steps may lose more than their tokens are worth.
+    /// Most provider tokens that it leaves. To reach that, steps may lose more than their tokens are worth.
     target: f64,
 }
 

@@ -104,7 +104,7 @@ impl Ladder<'_> {
         })
     }
 
-    /// Returns `true` for an old result and for old thinking. Kept states go only at an infinite price.
+    /// Returns `true` for an old result and for old thinking. Kept states may be cut only at an infinite price.
     fn may_be_cut(&self, index: usize, price: f64) -> bool {
         let is_old = index < self.spared.results && tool_results::is_shortenable(self.account, index);
         (is_old || self.thinking.binary_search(&index).is_ok())
@@ -153,7 +153,7 @@ impl Ladder<'_> {
 
     /// Returns `true` if a batch may drop the group that opens at `start`, or cut it where it may not leave alone.
     /// Custom messages of the open turn stay. pi sends them as user messages, and Gemini 3 requires signed calls after the
-    /// last user message. Without the custom message, unsigned calls of another model would count.
+    /// last user message. Without the custom message, that would include unsigned calls of another model.
     fn may_leave(&self, start: usize, price: f64) -> bool {
         let is_of_kind = self.account.message(start).is_some_and(|message| match message.body {
             Body::Assistant(_) => true,
@@ -182,8 +182,8 @@ impl Ladder<'_> {
         is_recent || (row.images_as(row.form()).count > 0 && index >= self.spared.images)
     }
 
-    /// Drops a group, or cuts an answer that may not leave alone, if that loses at most `price` per saved token. It loses the
-    /// pieces it shows, and the agent's view of its own calls unless a newer state replaces them.
+    /// Drops a group, or cuts an answer that the order of turns keeps, if that loses at most `price` per saved token. Lost are the
+    /// pieces it shows, and its calls unless a newer state replaces them.
     fn leave(&mut self, start: usize, group: &[usize], price: f64) {
         let stub = self.account.stub(start);
         let rows =

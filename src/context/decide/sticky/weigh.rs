@@ -24,7 +24,7 @@ pub(in crate::context::decide) struct SkiRental {
 impl Fold {
     /// Decides about the next call and tries a batch for it. `is_first` marks the first planned call.
     pub(in crate::context::decide) fn decide_sticky(&mut self, is_first: bool) -> Arithmetic {
-        // A change of model, or a rewritten list, can ask for messages and images that went long ago.
+        // A change of model, or a rewritten list, may need messages and images that were removed long ago.
         self.account.restore_sides();
         strip_unbound(&mut self.account);
         let weighed = self.weigh(is_first);
@@ -67,7 +67,7 @@ impl Fold {
         Arithmetic { verdict: Verdict::Unpaid, ..worked_out }
     }
 
-    /// The multiple of its rewrite cost that carrying must have cost before such a batch of a request of `context` tokens.
+    /// The multiple of the rewrite cost that carrying must have cost before such a batch, in a request of `context` tokens.
     fn least_times(&self, verdict: Verdict, context: f64) -> f64 {
         match verdict {
             Verdict::Carried => self.policy.economy / ECONOMY_PER_TIMES,
@@ -111,8 +111,8 @@ impl Fold {
         self.left().max(self.least_context())
     }
 
-    /// Size above which the host's own limit demands a batch. If the last one stayed near it, the context must have grown by
-    /// `GROWTH_SHARE` of the limit; if it stayed above it, of the budget or of twice what it left, whichever is less.
+    /// Size above which the host's own limit demands a batch. The context must have grown by `GROWTH_SHARE` since the last one: of
+    /// the limit, or, if that batch stayed above the limit, of the budget or of twice what it left, whichever is less.
     fn host_limit_due(&self) -> f64 {
         let limit = self.limits.host_limit();
         let left = if self.rental.is_made { self.left() } else { 0.0 };
@@ -171,8 +171,8 @@ impl Fold {
     }
 }
 
-/// Size above which a limit demands a batch after one that left `left`: it must grow by `GROWTH_SHARE` of the limit, or of `above`
-/// if that one stayed above the limit.
+/// Size above which a limit demands a batch after one that left `left`: at least `left` and `GROWTH_SHARE` of the limit, or of
+/// `above` if `left` is above the limit.
 fn due(limit: f64, left: f64, above: f64) -> f64 {
     let whole = if left > limit { above } else { limit };
     limit.max(left + GROWTH_SHARE * whole)

@@ -29,7 +29,7 @@ pub struct Raw<'a> {
 
 /// A role with the fields only it has.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "answers are the most of it")]
+#[expect(clippy::large_enum_variant, reason = "most messages are answers")]
 pub enum RawRole<'a> {
     /// `system`
     System,

@@ -53,8 +53,8 @@ pub fn measure(raw: &Raw<'_>, rules: &Rules) -> Message {
     message
 }
 
-/// Cuts of tool results, unless the host excluded the tool, of user-side messages, and of closing answers that may not
-/// leave alone. Of counted texts only the fields of a message can be cut, no blocks of its content.
+/// The possible cuts of tool results, unless the host excluded the tool, of user-side messages, and of closing answers that the
+/// order of turns keeps. Of counted texts only the fields of a message can be cut, no blocks of its content.
 fn cuts(raw: &Raw<'_>, body: &Body, rules: &Rules) -> CutTable {
     let (is_cuttable, handle) = match body {
         Body::ToolResult(result) => (!result.is_excluded, result.handle),
@@ -154,7 +154,7 @@ impl Counts {
     }
 }
 
-/// The summary of a tool result; `None` if it has more tokens, or if the host's own marker makes a provider refuse it.
+/// The summary of a tool result; `None` if it has more tokens than the result, or if a provider would refuse the host's marker.
 fn shorten(
     text: &[u16],
     marker: Option<&[u16]>,

@@ -20,7 +20,7 @@ pub struct LineSummary {
     /// Lines at the beginning that every cut between lines shows.
     #[serde(default)]
     pub least_head: u32,
-    /// Lines at the end that it shows.
+    /// Lines at the end that every such cut shows.
     #[serde(default)]
     pub least_tail: u32,
     /// Only longer texts are summarised.

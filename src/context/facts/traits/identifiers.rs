@@ -1,8 +1,8 @@
 //! Identifiers in a text: names, paths and words long enough to stand for something, each reduced to a hash.
 //!
-//! An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*` with the letters of every alphabet, 8 to 120 characters long; a Korean word
-//! has 3. Chinese, Japanese and Thai put no spaces between words: there every sequence of four characters is one. One
-//! sequence in four is kept, chosen by its hash, so the same ones everywhere. JSON text is split at its escapes: the `n` of a
+//! An identifier is `[A-Za-z_$][\w$]*(?:[./:-][\w$]+)*` with the letters of every alphabet, 8 to 120 characters long, from 3 on in
+//! Korean. Chinese, Japanese and Thai put no spaces between words: there every sequence of four characters is one. One sequence
+//! in four is kept, chosen by its hash, so the same ones in every text. JSON text is split at its escapes: the `n` of a
 //! line break does not join a name.
 
 use xxhash_rust::xxh3::xxh3_64;

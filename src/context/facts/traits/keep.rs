@@ -41,7 +41,7 @@ impl KeepRules {
         Some(State { is_short: is_short && file.change.is_none(), ..state(key, file.path.name()) })
     }
 
-    /// The key of the state that a file is, if the call shows enough of it.
+    /// The key of the state in a file, if the call shows enough of the file.
     fn key_of(&self, file: &File) -> Option<u64> {
         let File { path, part, is_searched, change } = file;
         let names = TABLE.keep.files.iter().map(String::as_str).chain(self.files.iter().map(|name| &**name));

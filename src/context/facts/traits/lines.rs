@@ -103,7 +103,7 @@ pub struct Sizes {
     pub text: u32,
     /// Tokens of each marker line.
     pub gap: u32,
-    /// Tokens beyond that, once a text: the first marker says more, the last one names the handle.
+    /// Tokens beyond that, once per text: the first marker says more, the last one names the handle.
     pub once: u32,
     /// Tokens of the marker line if nothing else stays.
     pub marker: u32,

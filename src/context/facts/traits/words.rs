@@ -103,7 +103,7 @@ impl<'a> Splitter<'a> {
         true
     }
 
-    /// Returns `true` if the brace that comes next opens or ends a block of commands.
+    /// Returns `true` if the next brace opens or ends a block of commands.
     fn is_alone(&self, brace: char) -> bool {
         let behind = self.rest.strip_prefix(brace).and_then(|rest| rest.chars().next());
         behind.is_none_or(|next| next == ';' || next == '\n' || BLANKS.contains(&next))

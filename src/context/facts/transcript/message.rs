@@ -42,7 +42,7 @@ pub struct Images {
 
 /// A message by role.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "answers are the most of it, and facts are shared by pointer")]
+#[expect(clippy::large_enum_variant, reason = "most messages are answers, and facts are shared by pointer")]
 pub enum Body {
     /// pi 0.86 and later: the prompt and the tools, inside the array.
     System,
@@ -101,7 +101,7 @@ pub struct Usage {
     pub refused: Option<Refusal>,
 }
 
-/// The refusal of a request for its length, or for its images: the numbers that it names.
+/// A refusal of a request: the numbers that it names, and its subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Refusal {
     /// Tokens of the prompt.
@@ -121,8 +121,8 @@ pub struct Refusal {
 }
 
 impl Assistant {
-    /// Returns `false` if nothing would be left without its thinking, or if the provider refuses a call, or a text with an id,
-    /// without it.
+    /// Returns `false` if it has nothing but thinking, or if the provider refuses its calls, or its texts with an id, without
+    /// it.
     fn may_lose_thinking(&self) -> bool {
         let leads_on = !self.call_ids.is_empty() || self.has_text_id;
         self.has_other_content && !(leads_on && self.needs_its_thinking())

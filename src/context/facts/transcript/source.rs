@@ -2,8 +2,8 @@
 
 use crate::contract::Family;
 
-/// Protocols that refuse two messages of one side in a row, or the user's after tool results, with a part of the model's name:
-/// on servers for OpenAI's protocol the chat templates of Mistral's models and of Gemma do.
+/// Protocols that refuse two messages of one side in a row, or a user message after tool results, each with a part of the model's
+/// name. On servers for OpenAI's protocol the chat templates of Mistral's models and of Gemma refuse them.
 const ALTERNATING: [(&str, &str); 5] = [
     ("bedrock-converse-stream", ""),
     ("mistral-conversations", ""),

@@ -50,9 +50,9 @@ impl Account {
     }
 
     /// Hides messages behind the sliding window, or shows them again.
-    pub fn slide(&mut self, messages: &[usize], is_slid: bool) {
+    pub fn slide(&mut self, messages: &[usize], is_hidden: bool) {
         for &index in messages {
-            self.change(index, |row| row.is_slid = is_slid);
+            self.change(index, |row| row.is_hidden = is_hidden);
         }
     }
 

@@ -26,7 +26,7 @@ impl Account {
         }
     }
 
-    /// The next requests go to a model that gets no images, or to one that does: leaves all out, or shows those again.
+    /// Leaves out all images if the next requests go to a model that takes none, else shows them again.
     pub fn send_to(&mut self, is_blind: bool) {
         if is_blind == self.is_blind {
             return;
@@ -52,7 +52,7 @@ impl Account {
         self.omit_images(index, all, Layer::Shrink, Reason::TooManyImages);
     }
 
-    /// Shows the refused images again that the model of an answer had accepted before, or, if another model takes none, all.
+    /// Shows refused images again after an answer: those that its model had accepted, or all if another model takes none.
     pub(super) fn show_images_again(&mut self, source: &Source) {
         let is_other = self.blind.as_ref().is_some_and(|blind| blind != source);
         let accepted = self.accepted_by.iter().find(|(of, _)| of == source).map(|(_, index)| *index);
@@ -72,7 +72,7 @@ impl Account {
     }
 }
 
-/// The tokens that leave with the images of a message: a marker stands for each. None if the host protects it.
+/// The tokens saved by a marker in place of each image of a message; 0 if the host protects it.
 pub(super) fn images_of(message: &Message) -> Size {
     let count = if message.is_protected { 0 } else { message.images.lens.len() };
     Size { cl100k: message.images.tokens_saved as usize * count, messages: 0 }

@@ -33,7 +33,7 @@ pub struct Account {
     accepted_by: Vec<(Source, usize)>,
     /// The model that said that it takes no images, until another one answers.
     blind: Option<Source>,
-    /// True if the host says so of the model.
+    /// True if the host says that the model takes no images.
     is_blind: bool,
     /// The first message that a provider sees as a turn.
     first_turn: Option<usize>,
@@ -41,16 +41,16 @@ pub struct Account {
     last_user: Option<usize>,
     /// The last user message before each protected message. Without it two answers would be side by side.
     questions: BTreeSet<usize>,
-    /// True if an answer is from a provider that wants the user's side and the answers in turn.
+    /// True if an answer is from a provider that wants the user's side and the answers to alternate.
     alternates: bool,
-    /// True if two messages of one side may have met since [`Self::restore_sides`].
+    /// True if two messages of one side may be adjacent since [`Self::restore_sides`].
     is_unsettled: bool,
     /// First message whose form changed since the last `take_changed`, trials included.
     changed: Option<usize>,
     trial: Option<Trial>,
     /// The oldest message changed since the last `take_oldest_touched`. The end of a trial resets it.
     oldest_touched: Option<usize>,
-    /// The edits of the last plan, and the first row that changed since: few do in a long conversation.
+    /// The edits of the last plan, and the first row changed since: in a long conversation few rows change.
     planned: Vec<Edit>,
     unplanned: usize,
 }
@@ -71,7 +71,7 @@ impl Account {
         let group = transcript.group_start(index);
         let (layer, reason) = (Layer::Repair, Reason::LeastUseful);
         let whole = Sent { form: Form::Whole, layer, reason, images_out: 0 };
-        let (sent, is_slid) = match self.rows.get_mut(group) {
+        let (sent, is_hidden) = match self.rows.get_mut(group) {
             _ if transcript.link(index) == Link::Orphan => {
                 (Sent { form: Form::Gone, reason: Reason::OrphanResult, ..whole }, false)
             }
@@ -79,7 +79,10 @@ impl Account {
                 opener.newest_in_group = index;
                 // A late result is dropped if its call was.
                 let is_gone = opener.sent.form == Form::Gone;
-                (if is_gone { Sent { images_out: 0, ..opener.sent.clone() } } else { whole }, opener.is_slid)
+                (
+                    if is_gone { Sent { images_out: 0, ..opener.sent.clone() } } else { whole },
+                    opener.is_hidden,
+                )
             }
             None => (whole, false),
         };
@@ -89,7 +92,7 @@ impl Account {
             call: transcript.call_position(index),
             sent,
             whole_tokens: message.whole_tokens() as u32,
-            is_slid,
+            is_hidden,
             newest_in_group: index,
             refused_images: None,
             has_refused_thinking: false,
@@ -273,8 +276,8 @@ impl Account {
         self.newest_first().find(|(_, row)| row.message.sent_assistant().is_some())
     }
 
-    /// The index at which the last exchange opens: the newest answer, which a question that follows may be about, if it and all
-    /// after it have at most `most` cl100k tokens; else what is new to the model.
+    /// The index at which the last exchange opens: at the newest answer, since the question may be about it, if all from it on has
+    /// at most `most` cl100k tokens; else after it.
     pub fn last_exchange(&self, most: f64) -> usize {
         let last = self.last_group();
         let answer = self.newest_answer().map_or(last, |(index, row)| row.group.min(index)).min(last);

@@ -52,10 +52,10 @@ pub struct Row {
     pub call: usize,
     /// The way in which it is sent, unless the window hides it.
     pub sent: Sent,
-    /// cl100k tokens of the whole message, a copy that spares dropped messages a cache miss.
+    /// cl100k tokens of the whole message, copied so that dropped messages are not loaded into the processor's cache.
     pub(super) whole_tokens: u32,
     /// True if the sliding window hides it: then it is not sent, whatever its form.
-    pub(super) is_slid: bool,
+    pub(super) is_hidden: bool,
     /// The newest message of the group that it opens.
     pub(super) newest_in_group: usize,
     /// If a model refused its images, the number of them that were left out before.
@@ -67,7 +67,7 @@ pub struct Row {
 impl Row {
     /// The form in which the message is sent.
     pub fn form(&self) -> &Form {
-        if self.is_slid { &Form::Gone } else { &self.sent.form }
+        if self.is_hidden { &Form::Gone } else { &self.sent.form }
     }
 
     /// Returns `true` if `later` takes more of it away than its current form.
@@ -157,7 +157,7 @@ impl Row {
             Form::Gone => Action::Drop,
         };
         let (layer, reason) = match form {
-            _ if self.is_slid => (Layer::Window, Reason::OverThreshold),
+            _ if self.is_hidden => (Layer::Window, Reason::OverThreshold),
             Form::Whole if repeats_calls() => (Layer::Repair, Reason::RepeatedCall),
             _ => (*layer, *reason),
         };

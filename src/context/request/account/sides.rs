@@ -1,39 +1,40 @@
-//! Providers that want the user's side and the answers in turn: what a dropped group takes along, and what comes back.
+//! Keeps the order of turns for providers that want the user's side and the answers to alternate.
 //!
-//! A closing answer stays as long as the message that it answers, but it may be cut. Both leave together, once the steps
-//! between them are gone. Where the host's list does not alternate, nothing has to.
+//! A closing answer stays as long as the message that it answers, but it may be cut. Both are dropped together, once the steps
+//! between them are gone. Where the host's list does not alternate, the request need not.
 
 use super::{Account, Form, Row};
 use crate::context::facts::transcript::Body;
 
-/// cl100k tokens that stay of an answer that may not leave alone: in a long chat these answers fill the room.
+/// cl100k tokens that stay of an answer that is cut because it may not be dropped alone: in a long chat such answers fill the
+/// room.
 const STUB_TOKENS: u32 = 40;
 
 impl Account {
-    /// Returns `true` if a provider of the conversation wants the sides in turn.
+    /// Returns `true` if a provider of the conversation wants the sides to alternate.
     pub fn alternates(&self) -> bool {
         self.alternates
     }
 
-    /// Returns `true` for a closing answer that may not leave alone.
+    /// Returns `true` for a closing answer that may not be dropped alone.
     pub fn is_bound(&self, start: usize) -> bool {
         let is_closing = || self.row(start).is_some_and(|row| !row.ends_with_user());
         self.alternates && is_closing() && !self.keeps_sides(start, start)
     }
 
-    /// The shortest form of an answer that may not leave alone; `None` if it has no text to cut, and for any other message.
+    /// The shortest form of such an answer; `None` if it has no text to cut, and for any other message.
     pub fn stub(&self, start: usize) -> Option<Form> {
         let can_be_cut = self.message(start).is_some_and(|message| !message.cuts.is_empty());
         (can_be_cut && self.is_bound(start)).then_some(Form::Cut(STUB_TOKENS))
     }
 
-    /// The messages that leave with the group that opens at `start`: the group's own, then those that it answers if it may not
-    /// leave alone.
+    /// The messages dropped with the group that opens at `start`: the group's own, then those that it answers if it may not be
+    /// dropped alone.
     pub fn leaving(&self, start: usize) -> Vec<usize> {
         self.group(start).chain(self.answered_by(start)).collect()
     }
 
-    /// The messages of the user's side right before a closing answer that may not go without them.
+    /// The messages of the user's side right before a closing answer that may not be dropped without them.
     pub fn answered_by(&self, start: usize) -> Vec<usize> {
         if !self.is_bound(start) {
             return Vec::new();
@@ -47,8 +48,8 @@ impl Account {
         asking
     }
 
-    /// Returns `true` if no two messages of one side meet, that did not before, when the group that opens at `start` leaves with
-    /// the messages that it answers.
+    /// Returns `true` if dropping the group that opens at `start`, with the messages that it answers, brings no two messages of one
+    /// side together.
     pub fn leaves_in_turn(&self, start: usize, answered: &[usize]) -> bool {
         !self.alternates || self.keeps_sides(answered.first().copied().unwrap_or(start), start)
     }
@@ -62,8 +63,8 @@ impl Account {
         !self.meet(before, after) || self.meet(before, Some(first)) || self.meet(Some(last), after)
     }
 
-    /// Sends again what two messages of one side lack between them, where the host's list has it: when the first answer asks
-    /// for turns, and after a rewrite.
+    /// Restores a message between two messages of one side where the host's list has one. Needed when the first provider that wants
+    /// the sides to alternate answers, and after a rewrite.
     pub fn restore_sides(&mut self) {
         if !(self.alternates && std::mem::take(&mut self.is_unsettled)) {
             return;

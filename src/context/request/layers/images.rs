@@ -9,14 +9,14 @@ use crate::context::request::account::{Account, ImageSize};
 use crate::context::request::plan::{Layer, Reason};
 use crate::contract::IMAGE_LIMITS;
 
-/// Part of the provider's limit that stays free when images go: else some would have to go at the next call again.
+/// Divisor of a limit for the room that omitting images leaves free: else the next call would have to omit some again.
 const FREE_PART: usize = 10;
-/// Limit of images too small for a free place.
+/// Largest limit on images of which nothing stays free.
 const FEW: usize = 2;
 /// Share of a request's size for images: the rest is for texts.
 const SIZE_SHARE: (usize, usize) = (7, 8);
-/// Number of old images that makes a batch. Omitting one also rewrites the 8 that stay, at 1.15 of the input price more than
-/// reading; carrying one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
+/// Number of old images that makes a batch. A batch rewrites the 8 that stay, at 1.15 of the input price more than reading;
+/// carrying an old one costs 0.1 a call. The square root of 2 x 8 x 1.15 / 0.1 costs least.
 const BATCH: usize = 14;
 
 /// The limits on images: the table's for the protocol of the newest answer, or the lower ones that refusals taught. The table's

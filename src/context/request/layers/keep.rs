@@ -1,5 +1,5 @@
 //! The states that stay whole: the newest of each, up to a share of the window. Older ones have no worth of their own. The
-//! host's protection outranks this rule, and a limit outranks both.
+//! host's `protect` outranks this rule, and a limit outranks both.
 
 use std::collections::HashSet;
 

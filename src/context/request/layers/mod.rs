@@ -116,7 +116,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits with a window of whole requests, if this one excludes the newest message, prompt and tools.
+    /// The limits with the newest message, prompt and tools added to a window that excludes them.
     #[must_use]
     pub fn whole(&self, estimate: &Estimate) -> Self {
         let excluded = self.excluded_tokens.map_or(0.0, |newest| estimate.base + estimate.growth * newest);

@@ -1,8 +1,11 @@
-//! Layer 4, never over the window: cuts the least harmful content first, until the request fits.
-//! It cuts tool results to the largest head and tail that fit: first the older ones, down to a share of the room, then those
-//! of the last group and large new inputs of apps and shells, and closing answers that may not leave alone. Then it drops other groups, oldest first, but no user message, the
-//! last group, the newest message, or what is new to the model. Then old images go. It cuts user text last, the longest first, and
-//! drops it only if that is not enough. The last exchange, the question with the answer before it, stays whole where it fits.
+//! Layer 4, never over the window: removes the least harmful content first, until the request fits.
+//! 1. It cuts tool results to the largest head and tail that fit: the older ones, down to a share of the room, then those of the
+//!    last group and large new inputs of apps and shells, then closing answers that may not be dropped alone.
+//! 2. It drops other groups, oldest first, but no user message, the last group, the newest message, or what is new to the model.
+//! 3. It omits old images.
+//! 4. It cuts user text, the longest first, and drops it only if that is not enough.
+//!
+//! The last exchange, the question with the answer before it, stays whole where it fits.
 
 use super::images;
 use super::window::is_removable;
@@ -13,7 +16,7 @@ use crate::context::request::plan::{Layer, Reason};
 use crate::context::weights::OLDER_SHARE;
 use crate::tokens::estimate::{Estimate, Size};
 
-/// Smallest size, in cl100k tokens, that a person's text is cut to before old ones go: of shorter ones too little is left.
+/// Smallest size, in cl100k tokens, that user text is cut to before old messages are dropped: a shorter one says too little.
 const LEAST_WORDS: u32 = 10 * MIN_CUT_TOKENS;
 
 /// Target sizes of a request, in provider tokens.
@@ -60,13 +63,13 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     let newest = room.cuttable(|account, index| {
         (is_result(account, index) && is_newest(account, index)) || inputs.contains(&index)
     });
-    // If the sides must be in turn, dropping a closing answer also drops the user message that it answers.
+    // If the sides must alternate, dropping a closing answer also drops the user message that it answers.
     let may_go = |account: &Account, start| {
         let stays = |&index: &usize| is_users(account, index) || inputs.contains(&index);
         is_seen(account, start, seen) && !account.leaving(start).iter().any(stays)
     };
     let cut: usize = older.iter().chain(&newest).map(|&index| room.gain(index, MIN_CUT_TOKENS)).sum();
-    // If cuts are not enough, and groups go anyway, these go first.
+    // If cuts are not enough, but dropping groups is, groups are dropped first.
     if !room.fits(cut) && room.fits(cut + room.droppable(may_go)) {
         room.drop_groups(may_go);
     }
@@ -75,7 +78,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut(&older, MIN_CUT_TOKENS);
     let bound = room.cuttable(|account, index| index < last && account.stub(index).is_some());
     room.cut(&bound, MIN_CUT_TOKENS);
-    // If user text must be cut anyway, other groups go only if they free much.
+    // If user text must be cut anyway, other groups are dropped only if they free much.
     let rest = room.droppable(may_go);
     if room.fits_in(goals.most, rest) || rest as f64 > share {
         room.drop_groups(may_go);
@@ -92,7 +95,7 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
     room.cut_words(goals, seen, may_go);
 }
 
-/// Returns `true` if the model has seen all that leaves with the group that opens at `start`.
+/// Returns `true` if the model has seen all that is dropped with the group that opens at `start`.
 fn is_seen(account: &Account, start: usize, seen: usize) -> bool {
     account.leaving(start).iter().all(|&index| index < seen)
 }
@@ -106,8 +109,8 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Cuts the words of people and apps. The last exchange stays whole if it fits beside prompt and tools: what is before it, and
-    /// what the model has `seen`, goes first.
+    /// Cuts the words of people and apps. The last exchange stays whole if it fits beside prompt and tools: earlier messages, and
+    /// what the model has `seen`, are dropped first.
     fn cut_words(&mut self, goals: Goals, seen: usize, may_go: impl Fn(&Account, usize) -> bool) {
         let said = self.cuttable(|account, index| {
             account.message(index).is_some_and(|of| !of.is_tool_result() && of.assistant().is_none())
@@ -122,7 +125,7 @@ impl Room<'_> {
         let (newest, older): (Vec<usize>, Vec<usize>) = said.iter().partition(|&&index| is_newest(index));
         self.cut(&older, LEAST_WORDS);
         if !stays {
-            // It must be cut anyway, and small words before it take little room.
+            // The question must be cut anyway, and small messages before it take little room.
             self.cut(&newest, ((goals.others - base) / scale / 2.0) as u32);
         }
         self.drop_groups(may_go);

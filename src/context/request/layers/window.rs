@@ -39,9 +39,9 @@ pub struct Window {
     slid: Vec<Vec<usize>>,
     /// Everything before it is hidden or protected.
     cursor: usize,
-    /// The last user message at the last call: the next one takes its protection.
+    /// The last user message at the last call: it loses its protection to the next one.
     last_user: Option<usize>,
-    /// True if at the last call a provider wanted the sides in turn.
+    /// True if at the last call a provider wanted the sides to alternate.
     alternates: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct Mend {
     pub is_rewritten: bool,
 }
 
-/// Changes by the position of their message.
+/// Changes by message position.
 pub(super) type Mends = BTreeMap<usize, Mend>;
 
 /// The problems of these messages, by index.
