@@ -22,8 +22,9 @@ export const transformContext: TransformContext;
 
 /**
  * Makes a hook. The hook resolves with the same array if it edits nothing. Unedited messages are the same objects; an
- * edited one is a shallow copy in which only `content` differs. On any failure the hook resolves with its input
- * and reports through `onEvent`. On abort it resolves with its input and reports nothing.
+ * edited one is a shallow copy in which only `content` differs. Where pi, from 0.87 on, would leave no
+ * room for an answer after a batch, the newest answer is a copy with another `usage`. On any failure the hook resolves with its input and reports
+ * through `onEvent`. On abort it resolves with its input and reports nothing.
  * @throws TypeError for an unknown or wrong option; it names the option, the value and what is allowed.
  * @example
  * const agent: Agent = new Agent({

@@ -99,6 +99,6 @@ test("pi's extension reads each error of a session once", () => {
     },
   });
   const record = recordOf({ getEntries: () => [{ type: "message", message }] });
-  for (let i = 0; i < 2; i += 1) assert.equal(record.namedLimit({ provider: "p", id: "m" }), 65_536);
+  for (let i = 0; i < 2; i += 1) assert.equal(record.limit({ provider: "p", id: "m" }, new Map()), 65_536);
   assert.equal(reads, 1);
 });

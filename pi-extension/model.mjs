@@ -3,7 +3,6 @@
 
 import strata from "../index.js";
 import contract from "../lib/contract.js";
-import { usualReserve } from "../lib/hook/options.js";
 
 /** Share of a size that requests stay below: 95 of 100 estimates of a prompt are off by 0.4 % at most. */
 export const MARGIN = 0.98;
@@ -71,8 +70,8 @@ function triggerOf(model, contextWindow, compaction) {
 }
 
 /** Most tokens of a request: the window less what the hook keeps free for the answer, and no more than pi leaves alone. */
-export function roomOf({ compactsAbove, declines }, contextWindow, reserveTokens) {
-  const room = contextWindow - (reserveTokens ?? usualReserve(contextWindow));
+export function roomOf({ compactsAbove, declines }, contextWindow, reserve) {
+  const room = contextWindow - reserve;
   return declines || compactsAbove === undefined ? room : Math.min(room, compactsAbove);
 }
 

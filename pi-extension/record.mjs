@@ -4,6 +4,7 @@
 import { countsOf } from "../lib/bill/prices.js";
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 import { attempt, sumOf } from "../lib/helpers.js";
+import { usualReserve } from "../lib/hook/options.js";
 import { readRefusal } from "../lib/hook/refusals.js";
 
 /** Entries whose `usage` is part of the bill, beside messages. */
@@ -15,6 +16,21 @@ const refusals = new WeakMap();
 function refusalOf(message) {
   if (!refusals.has(message)) refusals.set(message, readRefusal(message.errorMessage));
   return refusals.get(message);
+}
+
+/** Share of a refused request that the next one has, if the refusal names no limit. */
+const STEP = 0.8;
+
+/** True for a refusal for the length in tokens or bytes. */
+const isOfLength = ({ subject = "length", images, imageChars } = { subject: "none" }) =>
+  ["length", "body"].includes(subject) && images === undefined && imageChars === undefined;
+
+/** The window that a refusal of a request of `sent` tokens, if known, teaches: in the tokens of that estimate. */
+function limitOf(refusal, sent) {
+  if (!isOfLength(refusal)) return undefined;
+  const { prompt, limit } = refusal;
+  if (limit === undefined) return sent && STEP * sent + usualReserve(sent);
+  return sent && prompt > limit ? Math.min(limit, (limit * sent) / prompt) : limit;
 }
 
 /** What pi's session manager holds; nothing while pi shuts down, as it throws then. */
@@ -33,14 +49,21 @@ export function recordOf(manager) {
       const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
       return built?.messages ?? [];
     },
+    /** The newest message, if it is a refusal for length. pi takes it out of the list before the next request. */
+    newestRefusal() {
+      const newest = messages().at(-1);
+      return newest?.stopReason === "error" && isOfLength(refusalOf(newest)) ? newest : undefined;
+    },
     /**
-     * Window in tokens that a model's server named in its latest refusal, unless it accepted a larger prompt since. pi takes
-     * refused requests out of the list before it compacts, so the hook does not see them.
+     * Window in tokens that the latest refusal of a model taught, unless the model accepted a larger prompt since. `refused` holds
+     * the tokens of refused requests, by the timestamp of the refusal. pi takes refused requests out of the list before it
+     * compacts, so the hook does not see them.
      */
-    namedLimit(of) {
+    limit(of, refused) {
       const own = messages().filter(({ provider, model }) => provider === of?.provider && model === of?.id);
       return own.reduce((limit, message) => {
-        if (message.stopReason === "error") return refusalOf(message)?.limit ?? limit;
+        if (message.stopReason === "error")
+          return limitOf(refusalOf(message), refused.get(message.timestamp)) ?? limit;
         return countsOf(message.usage)?.prompt > limit ? undefined : limit;
       }, undefined);
     },

@@ -3,6 +3,8 @@
 import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
 import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
+import { withAnswerRoom } from "../lib/hook/answer_room.js";
+import { usualReserve } from "../lib/hook/options.js";
 import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
@@ -23,6 +25,10 @@ const RECALL_SNIPPET =
 export class Session {
   /** The latest request. */
   #last = { messages: [], sent: [] };
+  /** Its tokens. */
+  #tokens = 0;
+  /** Tokens of refused requests, by the timestamp of the refusal. */
+  #refused = new Map();
   /** Time of the prompt that pi has not sent yet, in ms. */
   #promptedAt = 0;
   /** Time of the cut that the next request makes, in ms. */
@@ -76,7 +82,9 @@ export class Session {
     this.record = recordOf(ctx.sessionManager);
     this.times = this.record.cacheTimes();
     this.model = this.#physicalModel();
-    const limit = this.record.namedLimit(this.model);
+    const refused = this.record.hasProjection ? this.record.newestRefusal() : undefined;
+    if (refused && !this.#refused.has(refused.timestamp)) this.#refused.set(refused.timestamp, this.#tokens);
+    const limit = this.record.limit(this.model, this.#refused);
     const { compaction, blocksImages } = this.settings;
     this.terms = termsOf(this.model, compaction, { limit, blocksImages });
   }
@@ -100,12 +108,21 @@ export class Session {
     const { count } = this.calls;
     const sent = await this.hook(messages, this.ctx.signal);
     this.#last = { messages, sent };
-    if (this.#cutAt !== undefined && this.calls.count > count) {
+    if (this.calls.count === count) return { messages: sent };
+    if (this.#cutAt !== undefined) {
       const text = await this.#cutText(messages, this.#cutAt);
       this.#cutAt = undefined;
       this.tell(`pi-strata: ${text}`);
     }
-    return { messages: sent };
+    return { messages: this.#withAnswerRoom(sent) };
+  }
+
+  /** The messages with which pi leaves the answer what the hook keeps free, and asks no smaller server for more. */
+  #withAnswerRoom(sent) {
+    const { catalogued } = this.terms;
+    const isExact = this.options.contextWindow() < catalogued;
+    const [tokens, reserve] = [this.#tokens, this.#reserve];
+    return withAnswerRoom(sent, { contextWindow: catalogued, tokens, reserve, isExact });
   }
 
   #note(event) {
@@ -113,6 +130,7 @@ export class Session {
     if (type === "transformed" || type === "failed") this.show(statusLine(event));
     if (type === "cacheMiss") this.misses.push(event);
     if (type === "transformed") {
+      this.#tokens = tokensAfter;
       this.calls.count += 1;
       this.calls.tokensSaved += Math.max(0, tokensBefore - tokensAfter);
     }
@@ -171,9 +189,14 @@ export class Session {
     return isOurs && (await this.explain(this.#next())).tokensAfter <= this.#room();
   }
 
+  /** Tokens that a request leaves free for the answer. */
+  get #reserve() {
+    return this.options.reserveTokens ?? usualReserve(this.options.contextWindow());
+  }
+
   /** Most tokens of a request. */
   #room() {
-    return roomOf(this.terms, this.options.contextWindow(), this.options.reserveTokens);
+    return roomOf(this.terms, this.options.contextWindow(), this.#reserve);
   }
 
   async beforeTree({ preparation }) {

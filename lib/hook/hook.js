@@ -3,11 +3,19 @@
 "use strict";
 
 const { attempt } = require("../helpers.js");
+const { withCurrentUsage } = require("./answer_room.js");
 const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const { cacheNow, checkHookOptions, nativeOptions, valueNow, windowNow } = require("./options.js");
+const {
+  cacheNow,
+  checkHookOptions,
+  nativeOptions,
+  usualReserve,
+  valueNow,
+  windowNow,
+} = require("./options.js");
 const { amount, flag, positive, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
 const { Reporter } = require("./events.js");
@@ -47,7 +55,9 @@ class Hook {
       if (call.isCancelled) return messages;
       const work = this.run(messages, call, (outcome) => this.report(outcome, call));
       await call.untilOverOrCancelled(work);
-      return call.isCancelled ? messages : (await work).edited;
+      if (call.isCancelled) return messages;
+      const { edited, plan } = await work;
+      return attempt(() => withCurrentUsage(edited, plan, this.#reserveIn(plan.contextWindow)), edited);
     } catch (error) {
       this.failed(error);
       return messages;
@@ -99,6 +109,11 @@ class Hook {
   /** The window that the host states now. */
   contextWindow() {
     return windowNow(this.options.contextWindow, this.#reporter.failureOf("contextWindow"));
+  }
+
+  /** Tokens kept free for the answer in a window. */
+  #reserveIn(contextWindow) {
+    return this.options.given.reserveTokens ?? usualReserve(contextWindow);
   }
 
   /** A bill with the host's cache settings. `more` are other options of `Bill`. */

@@ -1,0 +1,76 @@
+// The room for the answer. pi from 0.87 on caps an answer at what its own estimate of the request leaves of the window. That
+// estimate begins with the usage of the newest answer, which a batch makes stale: pi would ask for an answer of one token.
+"use strict";
+
+const { UNSENT_STOP_REASONS } = require("../contract.js");
+const { sumOf } = require("../helpers.js");
+
+/** Tokens that pi keeps free beside the answer (`CONTEXT_SAFETY_TOKENS` in pi-ai's simple-options.js). */
+const PI_MARGIN = 4096;
+/** Smallest window, in tokens, whose requests leave room beside that margin. */
+const LEAST_WINDOW = 4 * PI_MARGIN;
+/** Tokens of an answer with the shortest thinking that Anthropic takes, 1,024, and as many of text. */
+const LEAST_ANSWER = 2048;
+/** UTF-16 code units per token, and those that an image counts as, in pi-ai's estimate.js. */
+const UNITS_PER_TOKEN = 3.5;
+const IMAGE_UNITS = 4800;
+
+/**
+ * Returns the messages to send. If a batch leaves a usage by which pi would allow next to no answer, a copy of the newest answer has
+ * one by which pi allows `reserve` tokens. In smaller windows pi's margin alone takes the room: that is the host's choice.
+ */
+function withCurrentUsage(sent, { edits, tokensAfter, contextWindow }, reserve) {
+  if (edits.length === 0 || contextWindow < LEAST_WINDOW) return sent;
+  const assumed = estimateOf(sent)?.tokens ?? 0;
+  const isStale = assumed > tokensAfter && contextWindow - PI_MARGIN - assumed < LEAST_ANSWER;
+  return isStale ? withAnswerRoom(sent, { contextWindow, tokens: tokensAfter, reserve }) : sent;
+}
+
+/**
+ * Returns the messages of a request of `tokens` with which pi, for a model of this window, allows an answer of `reserve`, or of
+ * what the request leaves. If `isExact`, pi allows no more.
+ */
+function withAnswerRoom(sent, { contextWindow, tokens, reserve, isExact = false }) {
+  const estimate = estimateOf(sent);
+  const most = contextWindow - PI_MARGIN - Math.min(reserve, contextWindow - tokens);
+  if (isExact && estimate) return withUsage(sent, estimate, most);
+  return estimate?.tokens > most ? withUsage(sent, estimate, Math.min(tokens, most)) : sent;
+}
+
+/** pi's estimate of a request, in tokens: the usage of the newest answer, which is `at`, and the messages behind it. */
+function estimateOf(sent) {
+  const at = sent.findLastIndex(isCounted);
+  if (at < 0) return undefined;
+  const behind = sumOf(sent.slice(at + 1).map(estimated));
+  return { at, behind, tokens: totalOf(sent[at].usage) + behind };
+}
+
+/** Messages that pi estimates at `tokens`. */
+function withUsage(sent, { at, behind }, tokens) {
+  const totalTokens = Math.max(1, Math.round(tokens - behind));
+  const usage = {
+    ...sent[at].usage,
+    input: totalTokens,
+    output: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    totalTokens,
+  };
+  return sent.with(at, { ...sent[at], usage });
+}
+
+/** True for an answer whose usage pi reads. */
+const isCounted = (message) =>
+  message?.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason) && totalOf(message.usage) > 0;
+
+const totalOf = (usage) =>
+  usage?.totalTokens || sumOf([usage?.input, usage?.output, usage?.cacheRead, usage?.cacheWrite].map(Number));
+
+/** Tokens of a message behind the newest answer. */
+function estimated({ content }) {
+  const blocks = Array.isArray(content) ? content : [{ text: content }];
+  const units = blocks.map((block) => (block?.type === "image" ? IMAGE_UNITS : (block?.text?.length ?? 0)));
+  return Math.ceil(sumOf(units) / UNITS_PER_TOKEN);
+}
+
+module.exports = { withAnswerRoom, withCurrentUsage };
