@@ -81,7 +81,7 @@ async function session({ told, real = told, refusal, ...model }) {
         calls: [
           {
             name: "bash",
-            arguments: { command: `for i in $(seq ${60 + 7 * (n % 9)}); do echo row $i of ${n}; done` },
+            arguments: { command: `for i in $(seq ${200 + 40 * (n % 9)}); do echo row $i of ${n}; done` },
           },
         ],
       };
