@@ -304,16 +304,17 @@ class Chat {
 
   constructor(options) {
     this.contextWindow = options.contextWindow;
-    this.#transform = createTransformContext(options);
+    this.#transform = createTransformContext({ ...options, contextWindow: () => this.contextWindow });
   }
 
-  /** Sends the list with these messages at its end, and adds the answer. Returns what was sent, which fits. */
+  /** Sends the list with these messages at its end, and adds the answer, a text or blocks. Returns what was sent, which fits. */
   async ask(messages, answered) {
     this.list.push(...messages);
     const sent = [...(await this.#transform(this.list))];
     const input = 300 + countTokens(sent) + 4 * sent.length;
     assert.ok(input < this.contextWindow, `${input} of ${this.contextWindow}`);
-    this.list.push(answer([text(answered)], { usage: { input, cacheRead: 0, cacheWrite: 0 } }));
+    const content = typeof answered === "string" ? [text(answered)] : answered;
+    this.list.push(answer(content, { usage: { input, cacheRead: 0, cacheWrite: 0 } }));
     return sent;
   }
 }
@@ -340,6 +341,27 @@ for (const schedule of ["everyCall", "sticky"]) {
     assert.equal(sent.at(-1), chat.list.at(-2));
   });
 }
+
+test("a new result that fits the budget is sent whole, or nearly, beside much user text", async () => {
+  const chat = new Chat({ contextWindow: 16_384 });
+  const lines = (count, of) => Array.from({ length: count }, (_, i) => `value ${(i * 7919) % 997} of ${of}`);
+  for (let turn = 0; turn < 10; turn += 1) {
+    await chat.ask([user(words(300))], [call(`r${turn}`)]);
+    const read = result(`r${turn}`, lines(400, turn).join("\n"));
+    const sent = await chat.ask([read], "It is 7.");
+    const [shown, whole] = [sent.at(-1), read].map((message) => countTokens(message));
+    assert.ok(shown > 0.6 * whole, `turn ${turn}: ${shown} of ${whole} tokens`);
+  }
+});
+
+test("user text that a small window cut is whole again in a larger one", async () => {
+  const chat = new Chat({ contextWindow: 8192 });
+  const paste = user(words(2500));
+  const cut = await chat.ask([paste], "too long");
+  assert.ok(countTokens(cut[0]) < 8192);
+  chat.contextWindow = 128_000;
+  for (let turn = 0; turn < 3; turn += 1) assert.equal((await chat.ask([user("again")], "I see"))[0], paste);
+});
 
 test("after going back in a chat the model sees its answers there", async () => {
   const chat = new Chat({ contextWindow: 128_000 });

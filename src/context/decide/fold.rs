@@ -60,6 +60,8 @@ pub struct Fold {
     pub(super) restored_results: Option<usize>,
     /// Messages whose bound thinking no longer matches its prefix after a rewrite. The next plan strips it.
     pub(super) stale_thinking: Range<usize>,
+    /// True if the host states a larger window than at the last answered call.
+    pub(super) is_wider: bool,
 }
 
 impl Fold {
@@ -147,6 +149,7 @@ impl Fold {
             lessons.answered(message, sent);
         }
         self.has_answer |= is_planned_here;
+        self.is_wider = false;
         // The host changed the list after that call.
         self.reports.is_rewritten |= other_list.is_some();
         AnsweredRequest { sent, touched, is_ours }
@@ -166,6 +169,7 @@ impl Fold {
     pub fn set_terms(&mut self, transcript: &Transcript, terms: &Terms) {
         self.withdraw();
         self.policy = terms.policy;
+        self.is_wider |= terms.limits.context_window > self.host_limits.context_window;
         self.host_limits = terms.limits.clone();
         if self.narrow() && self.layers.is_some() {
             (self.account, self.layers) = (Account::of(transcript), Some(Layers::default()));

@@ -58,7 +58,6 @@ impl Fold {
         let (estimate, limit) = (self.estimate(), self.limit());
         let (fixed, largest) = self.fixed();
         let fixed = estimate.base + estimate.scale * fixed as f64;
-        let most = (budget - estimate.base).max(0.0);
         // Room for messages that the ladder edits: the limit less the fixed ones. If those exceed the limit, the room is the limit
         // less prompt and tools.
         let room = if fixed > limit { (limit - estimate.base).max(0.0) } else { limit - fixed };
@@ -74,9 +73,13 @@ impl Fold {
         };
         ladder.dedup();
         let is_alone = estimate.base + estimate.scale * largest as f64 > low;
-        let full = estimate.base + FULL_SHARE * most;
+        let full = estimate.base + FULL_SHARE * (budget - estimate.base).max(0.0);
         let (others, words) = if is_alone { (full, full) } else { (low, WORDS_WATER * budget) };
-        let layer4 = Goals { most: self.limits.most_words(), others, words };
+        let most = self.limits.most_words();
+        // Cut to the low water beside much user text, a new result would say nothing, and the model would ask for it again.
+        let half_free = f64::midpoint(estimate.base + estimate.scale * self.words() as f64, most);
+        let newest = full.max(others).max(half_free.min(FULL_SHARE * most));
+        let layer4 = Goals { most, others, words, newest };
         Targets { ladder, budget, layer4, is_short: must_gain && self.is_short(), is_exact: false }
     }
 
@@ -101,9 +104,16 @@ impl Fold {
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     }
 
+    /// cl100k tokens of user text and system messages before the last group.
+    fn words(&self) -> usize {
+        let before = self.account.live_before(self.account.last_group());
+        let rows = before.filter_map(|index| self.account.row(index));
+        rows.filter(|row| row.message.is_user() || row.message.is_system()).map(Row::tokens).sum()
+    }
+
     /// Restores the user text that layer 4 removed, if all of it fits beside the other fixed groups now: one large message must
     /// not cost the task for good.
-    fn restore_user_text(&mut self) {
+    pub(super) fn restore_user_text(&mut self) {
         // If the sides must alternate, the answer to a dropped message would have to come back, too.
         let may_return = !self.account.alternates();
         let is_short = |row: &Row| match row.form() {

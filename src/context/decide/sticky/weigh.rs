@@ -27,8 +27,11 @@ impl Fold {
         // A change of model, or a rewritten list, may need messages and images that were removed long ago.
         self.account.restore_sides();
         strip_unbound(&mut self.account);
-        let weighed = self.weigh(is_first);
         self.account.begin_trial();
+        if self.is_wider {
+            self.restore_user_text();
+        }
+        let weighed = self.weigh(is_first);
         let decided = if weighed.verdict.moves() { self.try_batch(weighed) } else { weighed };
         self.rental.carried = match decided.verdict {
             // After a restart it is unknown which call was planned first.

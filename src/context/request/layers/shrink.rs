@@ -28,12 +28,14 @@ pub struct Goals {
     pub others: f64,
     /// Target when user text is cut.
     pub words: f64,
+    /// Target when results are cut that the model has not seen.
+    pub newest: f64,
 }
 
 impl Goals {
     /// Goals that free no more than needed.
     pub const fn least(budget: f64) -> Self {
-        Self { most: budget, others: budget, words: budget }
+        Self { most: budget, others: budget, words: budget, newest: budget }
     }
 }
 
@@ -74,7 +76,9 @@ pub fn shrink(account: &mut Account, estimate: &Estimate, goals: Goals) {
         room.drop_groups(may_go);
     }
     room.cut(&older, (share / older.len().max(1) as f64) as u32);
+    room.budget = goals.newest;
     room.cut(&newest, MIN_CUT_TOKENS);
+    room.budget = budget;
     room.cut(&older, MIN_CUT_TOKENS);
     let bound = room.cuttable(|account, index| index < last && account.stub(index).is_some());
     room.cut(&bound, MIN_CUT_TOKENS);
