@@ -36,7 +36,7 @@ test("after a batch pi leaves room for an answer, and only the usage of the newe
     const used = Math.round(0.73 * contextWindow);
     const usage = { input: used, output: 50, cacheRead: 0, cacheWrite: 0, totalTokens: used + 50 };
     const messages = agentSession(steps, { answer: () => ({ usage }) });
-    messages.at(-1).content = [{ type: "text", text: lines(contextWindow / 40, "all") }];
+    messages.at(-1).content = [{ type: "text", text: lines(contextWindow / 60, "all") }];
     const before = structuredClone(messages);
     let edits = 0;
     const onEvent = ({ type }) => {

@@ -7,8 +7,6 @@ const { sumOf } = require("../helpers.js");
 
 /** Tokens that pi keeps free beside the answer (`CONTEXT_SAFETY_TOKENS` in pi-ai's simple-options.js). */
 const PI_MARGIN = 4096;
-/** Smallest window, in tokens, whose requests leave room beside that margin. */
-const LEAST_WINDOW = 4 * PI_MARGIN;
 /** Tokens of an answer with the shortest thinking that Anthropic takes, 1,024, and as many of text. */
 const LEAST_ANSWER = 2048;
 /** UTF-16 code units per token, and those that an image counts as, in pi-ai's estimate.js. */
@@ -17,10 +15,10 @@ const IMAGE_UNITS = 4800;
 
 /**
  * Returns the messages to send. If a batch leaves a usage by which pi would allow next to no answer, a copy of the newest answer has
- * one by which pi allows `reserve` tokens. In smaller windows pi's margin alone takes the room: that is the host's choice.
+ * one by which pi allows `reserve` tokens. A smaller reserve than pi's margin leaves no room for one.
  */
 function withCurrentUsage(sent, { edits, tokensAfter, contextWindow }, reserve) {
-  if (edits.length === 0 || contextWindow < LEAST_WINDOW) return sent;
+  if (edits.length === 0 || reserve < PI_MARGIN) return sent;
   const assumed = estimateOf(sent)?.tokens ?? 0;
   const isStale = assumed > tokensAfter && contextWindow - PI_MARGIN - assumed < LEAST_ANSWER;
   return isStale ? withAnswerRoom(sent, { contextWindow, tokens: tokensAfter, reserve }) : sent;
