@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
 import { talk } from "./support/live/talk.mjs";
 import { answer, call, result, thinking, user } from "./support/messages.mjs";
-import { namedWordsOf, REFUSALS as WORDS, wordsOf } from "./support/refusals.mjs";
+import { LINES, namedWordsOf, REFUSALS as WORDS, wordsOf } from "./support/refusals.mjs";
 
 const require = createRequire(import.meta.url);
 const { readRefusal } = require("../lib/hook/refusals.js");
@@ -61,6 +61,18 @@ test("what a refusal without numbers is about is read by its words", () => {
     assert.deepEqual(readRefusal(words()), { subject: "images", images: 0 }, words());
   const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
   assert.deepEqual(readRefusal(many), { images: 20 });
+});
+
+test("an error reads the same inside JSON: its keys and types are no words of it", () => {
+  for (const message of LINES) {
+    const error = { message, type: "invalid_request_error", param: "messages" };
+    for (const text of [
+      `400 Bad Request ${JSON.stringify({ error })}`,
+      JSON.stringify({ error: { message: "Provider error", metadata: { raw: JSON.stringify({ error }) } } }),
+      `Error code: 400 - {'error': {'message': ${JSON.stringify(message)}, 'type': 'invalid_request_error'}}`,
+    ])
+      assert.deepEqual(readRefusal(text), readRefusal(message), text);
+  }
 });
 
 test("a text of any size and numbers out of range are read in bounded time, and make no sense of nonsense", () => {

@@ -17,7 +17,7 @@ const LEAST = { limit: LEAST_TOKENS, images: 0 };
 const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
 /** Numbers that are not tokens. */
 const OTHER_NUMBERS =
-  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|^\d{4,5}:|[ :]\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars|body size)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
+  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|(?:^|["'])\d{4,5}:|[ :]\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars|body size)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
 /** Words before a number that make it the limit. */
 const LIMIT_WORDS =
   /(?:max|limit|window|only|up to|at most|allowed|permitted|supports?|than|exceeds?|exceed(?:ed|s)? the|available|context (?:length|size)|n_ctx|上限|最大|限制|超过|超出)[^\d]{0,40}$/i;
@@ -29,6 +29,9 @@ const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[
 /** Words about the bytes of a request. */
 const BODY_WORDS =
   /(?:^|status code|failed|http|error)\W{0,4}413\b|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b/i;
+
+/** Keys of JSON, except those of numbers: `{"message":"top_k exceeds 40"}` is not about a message. */
+const KEYS = /(["'])\w+\1 ?: ?(?=["'](?!\d+["'])|[{[])|\bmessage: /gi;
 
 /** The error of a host that knows of an overflow, but not its size. */
 const OVERFLOW = "the request was too long";
@@ -59,7 +62,7 @@ function readRefusal(errorMessage) {
   return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { subject: "body" } : sizes;
 }
 
-/** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */
+/** The beginning and the end of a message, with single spaces and without the keys and escapes of nested JSON. */
 function wordsOf(message) {
   const isLong = message.length > HEAD_CHARS + TAIL_CHARS;
   const read = isLong ? `${message.slice(0, HEAD_CHARS)} ${message.slice(-TAIL_CHARS)}` : message;
@@ -68,7 +71,8 @@ function wordsOf(message) {
     .replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     .replace(/\\[nrt]/g, " ")
     .replace(/\\/g, "")
-    .replace(/\s+/g, " ");
+    .replace(/\s+/g, " ")
+    .replace(KEYS, "");
 }
 
 function named(names, digits) {
