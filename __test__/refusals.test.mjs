@@ -61,6 +61,8 @@ test("what a refusal without numbers is about is read by its words", () => {
     assert.deepEqual(readRefusal(words()), { subject: "images", images: 0 }, words());
   const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
   assert.deepEqual(readRefusal(many), { images: 20 });
+  const one = "this model only supports one image while more than one image requested";
+  assert.deepEqual(readRefusal(one), { images: 1 });
 });
 
 test("an error reads the same inside JSON: its keys and types are no words of it", () => {
