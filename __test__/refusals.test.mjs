@@ -39,6 +39,9 @@ test("the numbers that an error names are read by its words", () => {
     const { prompt, limit } = readRefusal(words(0, 65_536));
     assert.deepEqual({ prompt, limit }, { prompt: undefined, limit: 65_536 }, words(0, 0));
   }
+  const prefill =
+    "Illegal param: prefill 9744 tokens exceed n_ctx_per_seq, try increasing total context size";
+  assert.deepEqual({ ...readRefusal(prefill) }, { prompt: 9744 });
   for (const words of wordsOf("too long, in words that no rule was written from")) {
     const text = words(71_234, 65_536);
     assert.deepEqual({ ...readRefusal(text) }, { prompt: 71_234, limit: 65_536 }, text);
@@ -54,7 +57,12 @@ test("the numbers that an error names are read by its words", () => {
 });
 
 test("what a refusal without numbers is about is read by its words", () => {
-  const titles = { "the body is": "body", "an image cannot": "images", "the thinking is": "thinking" };
+  const titles = {
+    "the length is": "length",
+    "the body is": "body",
+    "an image cannot": "images",
+    "the thinking is": "thinking",
+  };
   for (const [title, subject] of Object.entries(titles))
     for (const words of wordsOf(title)) assert.deepEqual({ ...readRefusal(words()) }, { subject }, words());
   for (const words of wordsOf("no image can"))

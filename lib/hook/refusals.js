@@ -25,10 +25,13 @@ const LIMIT_WORDS =
 const PROMPT_WORDS =
   /(?:requested|resulted|contains?|given|received|got|actual|your|has|have|count|current|prompt|input)[^\d]{0,30}$/i;
 /** Words before a number that make it the answer's. */
-const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
+const OUTPUT_WORDS =
+  /(?:max_(?!input|prompt)\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
 /** Words about the bytes of a request. */
 const BODY_WORDS =
-  /(?:^|status code|failed|http|error)\W{0,4}413\b|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b/i;
+  /(?:(?:^|status(?: code)?|failed|http|error)\W{0,4}|["'])413\b|413 (?:content|failed to parse)|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b|\d ?[kmg]i?b\b/i;
+/** Words of a refusal for length, even with the status of a body that is too large. */
+const LENGTH_WORDS = /prompt is too long|context (?:window|length)/i;
 
 /** Keys of JSON, except those of numbers: `{"message":"top_k exceeds 40"}` is not about a message. */
 const KEYS = /(["'])\w+\1 ?: ?(?=["'](?!\d+["'])|[{[])|\bmessage: /gi;
@@ -59,7 +62,8 @@ function readRefusal(errorMessage) {
   if (names === null) return undefined;
   if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
   const sizes = sizesIn(text);
-  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { subject: "body" } : sizes;
+  if (!BODY_WORDS.test(text) || Object.keys(sizes).length > 0) return sizes;
+  return { subject: LENGTH_WORDS.test(text) ? "length" : "body" };
 }
 
 /** The beginning and the end of a message, with single spaces and without the keys and escapes of nested JSON. */
@@ -93,7 +97,7 @@ function sizesIn(text) {
     return { tokens: tokensOf(digits), before };
   }).filter(({ tokens }) => tokens !== undefined);
   if (found.length === 0) return {};
-  if (found.length === 1) {
+  if (found.every(({ tokens }) => tokens === found[0].tokens)) {
     const [{ tokens, before }] = found;
     const isLimit = LIMIT_WORDS.test(before) || !PROMPT_WORDS.test(before);
     return isLimit ? { limit: tokens } : { prompt: tokens };
