@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { countTokens, createTransformContext } from "../index.js";
 import { talk } from "./support/live/talk.mjs";
 import { answer, call, result, thinking, user } from "./support/messages.mjs";
-import { namedWordsOf, REFUSALS as WORDS, wordsOf } from "./support/refusals.mjs";
+import { LINES, namedWordsOf, REFUSALS as WORDS, wordsOf } from "./support/refusals.mjs";
 
 const require = createRequire(import.meta.url);
 const { readRefusal } = require("../lib/hook/refusals.js");
@@ -39,6 +39,9 @@ test("the numbers that an error names are read by its words", () => {
     const { prompt, limit } = readRefusal(words(0, 65_536));
     assert.deepEqual({ prompt, limit }, { prompt: undefined, limit: 65_536 }, words(0, 0));
   }
+  const prefill =
+    "Illegal param: prefill 9744 tokens exceed n_ctx_per_seq, try increasing total context size";
+  assert.deepEqual({ ...readRefusal(prefill) }, { prompt: 9744 });
   for (const words of wordsOf("too long, in words that no rule was written from")) {
     const text = words(71_234, 65_536);
     assert.deepEqual({ ...readRefusal(text) }, { prompt: 71_234, limit: 65_536 }, text);
@@ -54,13 +57,32 @@ test("the numbers that an error names are read by its words", () => {
 });
 
 test("what a refusal without numbers is about is read by its words", () => {
-  const titles = { "the body is": "body", "an image cannot": "images", "the thinking is": "thinking" };
+  const titles = {
+    "the length is": "length",
+    "the body is": "body",
+    "an image cannot": "images",
+    "the thinking is": "thinking",
+  };
   for (const [title, subject] of Object.entries(titles))
     for (const words of wordsOf(title)) assert.deepEqual({ ...readRefusal(words()) }, { subject }, words());
   for (const words of wordsOf("no image can"))
     assert.deepEqual(readRefusal(words()), { subject: "images", images: 0 }, words());
   const many = "image dimensions exceed max allowed size for many-image requests: 2000 pixels";
   assert.deepEqual(readRefusal(many), { images: 20 });
+  const one = "this model only supports one image while more than one image requested";
+  assert.deepEqual(readRefusal(one), { images: 1 });
+});
+
+test("an error reads the same inside JSON: its keys and types are no words of it", () => {
+  for (const message of LINES) {
+    const error = { message, type: "invalid_request_error", param: "messages" };
+    for (const text of [
+      `400 Bad Request ${JSON.stringify({ error })}`,
+      JSON.stringify({ error: { message: "Provider error", metadata: { raw: JSON.stringify({ error }) } } }),
+      `Error code: 400 - {'error': {'message': ${JSON.stringify(message)}, 'type': 'invalid_request_error'}}`,
+    ])
+      assert.deepEqual(readRefusal(text), readRefusal(message), text);
+  }
 });
 
 test("a text of any size and numbers out of range are read in bounded time, and make no sense of nonsense", () => {

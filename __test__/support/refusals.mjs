@@ -14,7 +14,12 @@ export function wordsOf(title) {
   });
 }
 
-/** The same by the endpoint that stands before the words. */
+/** The lines of all sections, for a prompt over the limit. */
+export const LINES = SECTIONS.flatMap(([title]) =>
+  wordsOf(title).map((words) => words(71_234, 65_536, 8_000)),
+);
+
+/** The lines of a section by the endpoint that stands before the words. */
 export function namedWordsOf(title) {
   const named = wordsOf(title).map((words) => {
     const [name] = words(0, 0, 0).split(": ");

@@ -17,7 +17,7 @@ const LEAST = { limit: LEAST_TOKENS, images: 0 };
 const NUMBER = String.raw`(?<![\w.-])(\d[\d,]{0,14}k?)(?![\w-]|\.\d)`;
 /** Numbers that are not tokens. */
 const OTHER_NUMBERS =
-  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|^\d{4,5}:|[ :]\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars|body size)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
+  /(?:https?:)?\/\/[\w.-]+:\d{2,5}|\b(?:\w*code|status|type|http|(?:ai)?error|timestamp)\W{1,6}\d+|(?:^|["'])\d{4,5}:|[ :]\d{4,5}: ?(?:\(|ai)|\b(?:bytes|characters|chars|body size)\b(?: is| of)?\W{1,3}\d[\d,.]*|\d[\d,.]{0,20}\s?(?:bytes|[kmg]b\b|characters|chars|个?字|ms\b|s\b|seconds|images|messages|requests)/gi;
 /** Words before a number that make it the limit. */
 const LIMIT_WORDS =
   /(?:max|limit|window|only|up to|at most|allowed|permitted|supports?|than|exceeds?|exceed(?:ed|s)? the|available|context (?:length|size)|n_ctx|上限|最大|限制|超过|超出)[^\d]{0,40}$/i;
@@ -25,10 +25,16 @@ const LIMIT_WORDS =
 const PROMPT_WORDS =
   /(?:requested|resulted|contains?|given|received|got|actual|your|has|have|count|current|prompt|input)[^\d]{0,30}$/i;
 /** Words before a number that make it the answer's. */
-const OUTPUT_WORDS = /(?:max_\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
+const OUTPUT_WORDS =
+  /(?:max_(?!input|prompt)\w{0,20}tokens|(?:output|completion|new|generated)[ _]tokens?)\W{0,8}$/i;
 /** Words about the bytes of a request. */
 const BODY_WORDS =
-  /(?:^|status code|failed|http|error)\W{0,4}413\b|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b/i;
+  /(?:(?:^|status(?: code)?|failed|http|error)\W{0,4}|["'])413\b|413 (?:content|failed to parse)|(?:entity|payload|body|upload):? (?:too large|size|(?:length )?limit)|request_too_large|request exceeds the maximum size|\bbytes\b|\d ?[kmg]i?b\b/i;
+/** Words of a refusal for length, even with the status of a body that is too large. */
+const LENGTH_WORDS = /prompt is too long|context (?:window|length)/i;
+
+/** Keys of JSON, except those of numbers: `{"message":"top_k exceeds 40"}` is not about a message. */
+const KEYS = /(["'])\w+\1 ?: ?(?=["'](?!\d+["'])|[{[])|\bmessage: /gi;
 
 /** The error of a host that knows of an overflow, but not its size. */
 const OVERFLOW = "the request was too long";
@@ -56,10 +62,11 @@ function readRefusal(errorMessage) {
   if (names === null) return undefined;
   if (names[0] !== "sizes") return named(names, pattern.exec(text).slice(1));
   const sizes = sizesIn(text);
-  return BODY_WORDS.test(text) && Object.keys(sizes).length === 0 ? { subject: "body" } : sizes;
+  if (!BODY_WORDS.test(text) || Object.keys(sizes).length > 0) return sizes;
+  return { subject: LENGTH_WORDS.test(text) ? "length" : "body" };
 }
 
-/** The beginning and the end of a message, with single spaces and without the escapes of nested JSON. */
+/** The beginning and the end of a message, with single spaces and without the keys and escapes of nested JSON. */
 function wordsOf(message) {
   const isLong = message.length > HEAD_CHARS + TAIL_CHARS;
   const read = isLong ? `${message.slice(0, HEAD_CHARS)} ${message.slice(-TAIL_CHARS)}` : message;
@@ -68,7 +75,8 @@ function wordsOf(message) {
     .replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     .replace(/\\[nrt]/g, " ")
     .replace(/\\/g, "")
-    .replace(/\s+/g, " ");
+    .replace(/\s+/g, " ")
+    .replace(KEYS, "");
 }
 
 function named(names, digits) {
@@ -89,7 +97,7 @@ function sizesIn(text) {
     return { tokens: tokensOf(digits), before };
   }).filter(({ tokens }) => tokens !== undefined);
   if (found.length === 0) return {};
-  if (found.length === 1) {
+  if (found.every(({ tokens }) => tokens === found[0].tokens)) {
     const [{ tokens, before }] = found;
     const isLimit = LIMIT_WORDS.test(before) || !PROMPT_WORDS.test(before);
     return isLimit ? { limit: tokens } : { prompt: tokens };
