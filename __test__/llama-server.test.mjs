@@ -99,3 +99,40 @@ for (const [name, when] of [
     assert.ok(share > 0.5 && share < 0.95, `${share}`);
   });
 }
+
+test("a chat template that leaves out the thinking of closed turns is learned within two turns", async () => {
+  const words = (count) => "why it matters here ".repeat(count);
+  let event;
+  const onEvent = (told) => {
+    if (told.type === "transformed") event = told;
+  };
+  const hook = createTransformContext({ contextWindow: 200_000, onEvent });
+  const isThinking = ({ type }) => type === "thinking";
+  /** Tokens of the prompt as the template writes it. */
+  const read = (messages) => {
+    const turn = messages.findLastIndex(({ role }) => role === "user");
+    const seen = messages.map((message, at) =>
+      at < turn && message.role === "assistant"
+        ? { ...message, content: message.content.filter((block) => !isThinking(block)) }
+        : message,
+    );
+    return 2_000 + countTokens(seen);
+  };
+  const list = [];
+  for (let turn = 0; turn < 6; turn += 1) {
+    list.push({ role: "user", content: words(50), timestamp: list.length });
+    for (let step = 0; step < 5; step += 1) {
+      const input = read(await hook(list));
+      const error = Math.abs(event.tokensAfter / input - 1);
+      if (turn > 2) assert.ok(error < 0.02, `turn ${turn}, step ${step}: ${event.tokensAfter} for ${input}`);
+      const thinking = { type: "thinking", thinking: words(100), thinkingSignature: "reasoning_content" };
+      const id = `c${list.length}`;
+      const call = { type: "toolCall", id, name: "read", arguments: { path: id } };
+      const usage = { input, output: 20, cacheRead: 0, cacheWrite: 0 };
+      const more = { ...BY, usage, stopReason: "toolUse", timestamp: list.length };
+      list.push({ role: "assistant", content: [thinking, call], ...more });
+      const content = [{ type: "text", text: words(30) }];
+      list.push({ role: "toolResult", toolCallId: id, toolName: "read", content, timestamp: list.length });
+    }
+  }
+});

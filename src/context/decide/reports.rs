@@ -118,7 +118,7 @@ mod tests {
         let usage = Usage { input: Some(50_000.0), ..Usage::default() };
         let role = RawRole::Assistant { api: &[], provider: &[], model: &[], usage, has_text_id: false };
         let (answer, estimate) = (message(role, timestamp_ms), reports.calibration.estimate());
-        let edited = Size { cl100k: 30_000, messages: 1 };
+        let edited = Size { cl100k: 30_000, messages: 1, ..Size::default() };
         let sent = SentSizes { edited, ..SentSizes::default() };
         let request = AnsweredRequest { sent, touched: None, is_ours };
         reports.enter(&Account::default(), 3, &answer, request);

@@ -18,6 +18,8 @@ pub const MESSAGE_FRAME_TOKENS: f64 = 4.0;
 pub struct Size {
     /// cl100k tokens of the messages.
     pub cl100k: usize,
+    /// Those of thinking in closed turns, which some providers and chat templates leave out.
+    pub old_thinking: usize,
     /// Number of messages.
     pub messages: usize,
 }
@@ -26,7 +28,11 @@ impl Size {
     /// Both together.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
-        Self { cl100k: self.cl100k + more.cl100k, messages: self.messages + more.messages }
+        Self {
+            cl100k: self.cl100k + more.cl100k,
+            old_thinking: self.old_thinking + more.old_thinking,
+            messages: self.messages + more.messages,
+        }
     }
 
     /// The rest without `part`.
@@ -34,8 +40,15 @@ impl Size {
     pub fn minus(self, part: Self) -> Self {
         Self {
             cl100k: self.cl100k.saturating_sub(part.cl100k),
+            old_thinking: self.old_thinking.saturating_sub(part.old_thinking),
             messages: self.messages.saturating_sub(part.messages),
         }
+    }
+
+    /// The size if the thinking of closed turns is left out.
+    #[must_use]
+    pub fn without_old_thinking(self) -> Self {
+        Self { cl100k: self.cl100k.saturating_sub(self.old_thinking), old_thinking: 0, ..self }
     }
 }
 
@@ -53,15 +66,19 @@ pub struct Estimate {
     pub newest: f64,
     /// Provider tokens per cl100k token beyond it.
     pub growth: f64,
+    /// True if the provider leaves out the thinking of closed turns.
+    pub drops_old_thinking: bool,
 }
 
 impl Estimate {
     /// Without usage to learn from: plain cl100k.
-    pub const PLAIN: Self = Self { base: 0.0, scale: 1.0, frame: 0.0, newest: 0.0, growth: 1.0 };
+    pub const PLAIN: Self =
+        Self { base: 0.0, scale: 1.0, frame: 0.0, newest: 0.0, growth: 1.0, drops_old_thinking: false };
 
     /// Estimated prompt tokens of messages of this size.
     #[must_use]
     pub fn tokens(&self, size: Size) -> f64 {
+        let size = if self.drops_old_thinking { size.without_old_thinking() } else { size };
         let counted = size.cl100k as f64;
         let come = (counted - self.newest).max(0.0);
         self.base + self.scale * (counted - come) + self.growth * come + self.frame * size.messages as f64

@@ -66,6 +66,11 @@ impl Report {
         self.size.cl100k as f64
     }
 
+    /// The report as one of a request without the thinking of closed turns.
+    pub(super) fn without_old_thinking(self) -> Self {
+        Self { size: self.size.without_old_thinking(), ..self }
+    }
+
     fn without_frames(&self, frame: f64) -> f64 {
         self.tokens - frame * self.size.messages as f64
     }
@@ -180,7 +185,8 @@ impl Line {
         let scale = span / (counted - smallest.counted() + PRIOR_WEIGHT);
         // Prompt and tools are never negative.
         let scale = scale.min(tokens / counted).clamp(*SCALES.start(), *SCALES.end());
-        self.estimate = Estimate { base: tokens - scale * counted, scale, frame, newest: counted, growth };
+        let base = tokens - scale * counted;
+        self.estimate = Estimate { base, scale, frame, newest: counted, growth, ..Estimate::PLAIN };
     }
 }
 

@@ -1,5 +1,5 @@
 //! Calibration: how each model counts, and the window that refusals taught.
-//! Each model has a line through its reports, and a second one once the hook's edits make a difference (`lines.rs`). A
+//! Each model has a line through its reports for each reading of them (`lines.rs`). A
 //! refusal for length that names the tokens of the prompt counts as a report.
 
 mod learned;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use self::learned::Learned;
 pub use self::learned::LearnedWindow;
-use self::line::{Line, Report};
+use self::line::Report;
 use self::lines::Lines;
 use super::by_model::ByModel;
 use crate::context::facts::transcript::{Assistant, Message, Refusal, Source};
@@ -103,7 +103,7 @@ impl Calibration {
     /// The lesson for other conversations.
     pub fn lesson(&self) -> Option<Lesson<'_>> {
         let (source, model) = self.models.entries.last()?;
-        let line = model.lines.as_ref().map(Lines::best).map(|line| (line.estimate, line.reports.len()));
+        let line = model.lines.as_ref().map(Lines::best);
         Some(Lesson { source, line, window: self.learned() })
     }
 
@@ -246,7 +246,7 @@ impl Calibration {
             return;
         }
         // The host sends every model the same prompt and tools.
-        let other = self.line().map(|line| line.estimate.base / line.estimate.scale);
+        let other = self.learned_estimate().map(|estimate| estimate.base / estimate.scale);
         let told = self.known.overhead_tokens.map(|overhead| overhead / PRIOR_SCALE);
         let usual = is_certain.then_some(USUAL_OVERHEAD.min(edited.tokens / 16.0));
         let overhead = other.or(told).or(usual);
@@ -257,9 +257,10 @@ impl Calibration {
         });
     }
 
-    /// The line of the last model with a plausible report.
-    fn line(&self) -> Option<&Line> {
-        self.models.entries.iter().rev().find_map(|(_, model)| model.lines.as_ref()).map(Lines::best)
+    /// The estimate of the last model with a plausible report.
+    fn learned_estimate(&self) -> Option<Estimate> {
+        let lines = self.models.entries.iter().rev().find_map(|(_, model)| model.lines.as_ref())?;
+        Some(lines.best().0)
     }
 
     /// The estimate of the next prompt.
@@ -267,7 +268,7 @@ impl Calibration {
         let Known { overhead_tokens, estimate, .. } = self.known;
         let known = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);
         let stated = Estimate { base: overhead_tokens.unwrap_or(known.base), ..known };
-        self.line().map_or(stated, |line| line.estimate)
+        self.learned_estimate().unwrap_or(stated)
     }
 }
 

@@ -25,7 +25,7 @@ fn both(tokens: usize) -> SentSizes {
 }
 
 fn size(cl100k: usize) -> Size {
-    Size { cl100k, messages: 0 }
+    Size { cl100k, ..Size::default() }
 }
 
 /// A call that was answered at no known time.

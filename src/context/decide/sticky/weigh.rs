@@ -192,7 +192,7 @@ mod tests {
         let limits = Limits { context_window: 100_000.0, ..Limits::default() };
         let mut fold = Fold::new(Mode::Sticky, &Terms { limits, ..Terms::default() });
         let of_budget = fold.limits.budget() / fold.estimate().scale;
-        fold.rental.left = Size { cl100k: of_budget as usize + 1, messages: 0 };
+        fold.rental.left = Size { cl100k: of_budget as usize + 1, ..Size::default() };
         assert!((fold.budget_due() - 100_000.0).abs() < 1e-9);
     }
 }

@@ -75,5 +75,5 @@ impl Account {
 /// The tokens saved by a marker in place of each image of a message; 0 if the host protects it.
 pub(super) fn images_of(message: &Message) -> Size {
     let count = if message.is_protected { 0 } else { message.images.lens.len() };
-    Size { cl100k: message.images.tokens_saved as usize * count, messages: 0 }
+    Size { cl100k: message.images.tokens_saved as usize * count, ..Size::default() }
 }

@@ -94,6 +94,7 @@ impl Account {
             whole_tokens: message.whole_tokens() as u32,
             is_hidden,
             newest_in_group: index,
+            is_closed: false,
             refused_images: None,
             has_refused_thinking: false,
         };
@@ -125,6 +126,7 @@ impl Account {
         match &message.body {
             Body::User => {
                 self.first_user.get_or_insert(index);
+                self.close_turn();
                 self.last_user = Some(index);
             }
             Body::ToolResult(_) => self.results.push(index),
@@ -145,6 +147,19 @@ impl Account {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Marks the answers with thinking since the last user message.
+    fn close_turn(&mut self) {
+        let opens = self.last_user.unwrap_or(0);
+        for &index in self.thinkers.iter().rev().take_while(|&&index| index >= opens) {
+            let Some(row) = self.rows.get_mut(index) else { continue };
+            let before = row.size();
+            row.is_closed = true;
+            self.sent = self.sent.minus(before).plus(row.size());
+            let old_thinking = row.size_as(&Form::Whole).old_thinking;
+            self.raw = self.raw.plus(Size { old_thinking, ..Size::default() });
         }
     }
 

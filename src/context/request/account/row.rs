@@ -58,6 +58,8 @@ pub struct Row {
     pub(super) is_hidden: bool,
     /// The newest message of the group that it opens.
     pub(super) newest_in_group: usize,
+    /// True if a user message followed: its turn is closed.
+    pub(super) is_closed: bool,
     /// If a model refused its images, the number of them that were left out before.
     pub(super) refused_images: Option<u32>,
     /// True if its model refused its thinking.
@@ -138,7 +140,10 @@ impl Row {
 
     pub(super) fn size_as(&self, form: &Form) -> Size {
         let is_message = self.message.is_sent && *form != Form::Gone;
-        Size { cl100k: self.tokens_as(form), messages: usize::from(is_message) }
+        let assistant = self.message.assistant().filter(|_| self.is_closed && *form == Form::Whole);
+        let old_thinking =
+            assistant.and_then(|assistant| assistant.thinking).map_or(0, |thinking| thinking.tokens);
+        Size { cl100k: self.tokens_as(form), old_thinking, messages: usize::from(is_message) }
     }
 
     /// The edit that gives the message its form; `None` if it is unedited. `index` is its position.
