@@ -141,7 +141,7 @@ await forEachPi(async (version) => {
     );
     const summaries = session.sessionManager.getEntries().filter(({ type }) => type === "compaction");
     assert.deepEqual([refusals, summaries.length], [1, 1]);
-    assert.match(notices.at(-1)[1], /named its limit: 20,000 tokens instead of 200,000/);
+    assert.match(notices.at(-1)[1], /as too long: its window counts as 20,000 tokens instead of 200,000/);
   });
 
   if (version !== "1.6.0") return;

@@ -140,7 +140,7 @@ function compactionText({ terms: { compactsAbove, declines }, declined }) {
 
 function refusalText({ terms: { contextWindow, catalogued } }) {
   if (contextWindow === catalogued) return undefined;
-  return `The server refused a request and named its limit: ${whole(contextWindow)} tokens instead of ${whole(catalogued)}.`;
+  return `The server refused a request as too long: its window counts as ${whole(contextWindow)} tokens instead of ${whole(catalogued)}.`;
 }
 
 function missText(misses) {

@@ -21,9 +21,9 @@ function refusalOf(message) {
 /** Share of a refused request that the next one has, if the refusal names no limit. */
 const STEP = 0.8;
 
-/** True for a refusal for the length in tokens or bytes. */
+/** True for a refusal for the length in tokens. */
 const isOfLength = ({ subject = "length", images, imageChars } = { subject: "none" }) =>
-  ["length", "body"].includes(subject) && images === undefined && imageChars === undefined;
+  subject === "length" && images === undefined && imageChars === undefined;
 
 /** The window that a refusal of a request of `sent` tokens, if known, teaches: in the tokens of that estimate. */
 function limitOf(refusal, sent) {
