@@ -189,7 +189,7 @@ test("the limit that a refusal named is shown, and holds until a larger prompt i
   for (let i = 0; i < 2; i += 1) await pi.emit("context", { messages: structuredClone(pi.messages) });
   assert.match(
     await pi.command(""),
-    /^The server refused a request and named its limit: 16,384 tokens instead of 200,000\.$/m,
+    /^The server refused a request as too long: its window counts as 16,384 tokens instead of 200,000\.$/m,
   );
   const status = await pi.command("status");
   assert.match(status, /^contextWindow +16384 +a refusal$/m);
