@@ -212,14 +212,16 @@ fn is_of_time(name: &str) -> bool {
     name.to_lowercase().contains("time")
 }
 
-/// Returns `true` for a value that names lines of a file: a number, `"10-40"`, or a list of these. 0 and 1 may mean the
-/// whole file.
+/// Returns `true` for a value that names lines of a file: a number, `"10-40"`, or a list of these. A negative number counts
+/// from the end. -1, 0 and 1 may mean the whole file.
 fn is_of_lines(value: &Value) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
             Value::Array(values) => open.extend(values.iter().take(MAX_VALUES)),
-            Value::Number(number) if number.as_u64().is_some_and(|number| number > 1) => return true,
+            Value::Number(number) if number.as_i64().is_some_and(|number| !(-1..=1).contains(&number)) => {
+                return true;
+            }
             Value::String(text) if is_span(text) || text.parse::<u64>().is_ok_and(|number| number > 1) => {
                 return true;
             }
