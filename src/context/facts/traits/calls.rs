@@ -53,7 +53,13 @@ impl Target {
             return Self::of_files(files, form(None));
         }
         for text in &texts {
-            lines::add(&utf16(text), shown);
+            if !text.contains(patch::START) {
+                lines::add(&utf16(text), shown);
+            }
+            // The lines of a patch, without `+` and `-`.
+            for line in patch::files(text).iter().flat_map(|file| file.old.iter().chain(&file.new)) {
+                lines::add(&utf16(line), shown);
+            }
         }
         let Some(names) = listed else { return Self::default() };
         let folder = first_text(&objects, &TABLE.folder);
