@@ -134,6 +134,7 @@ mod tests {
         assert_eq!(state("bash", r#"{"command":"cat ./AGENTS.md"}"#), read);
         assert_eq!(state("read", r#"{"path":"AGENTS.md","timeout":5000}"#), read);
         assert_ne!(state("read", r#"{"path":"AGENTS.md","offset":40}"#), read);
+        assert_ne!(state("bash", r#"{"command":"ssh box cat AGENTS.md"}"#), read);
         let memory = |query: &str| state("search_nodes", &format!(r#"{{"query":"{query}"}}"#));
         assert!(memory("a") == memory("a") && memory("a") != memory("b"));
     }
