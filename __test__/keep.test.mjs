@@ -53,6 +53,7 @@ test("an answer that failed or is short replaces no state, a newer state does", 
     [[...read.slice(0, 2), rows("failure", 60)], true, true],
     [[...write.slice(0, 2), "The user rejected it"], true, true],
     [write, false, false],
+    [["write", { path: "AGENTS.md", content: "- one rule" }, "File written"], false, false],
     [[...read.slice(0, 2), rows("other", 60)], false, false],
   ]) {
     const list = session([read, ...logs.slice(0, 30), later, ...logs.slice(30)]);
@@ -63,12 +64,17 @@ test("an answer that failed or is short replaces no state, a newer state does", 
   }
 });
 
-test("a short call with a short answer replaces no state", async () => {
+test("a part of a state and a short answer replace none", async () => {
+  const read = ["read", { path: "AGENTS.md" }, rows("rule", 60)];
+  const both = ["bash", { command: "cat AGENTS.md CLAUDE.md" }, rows("rule", 60)];
   const board = ["board", {}, rows("door", 60)];
   const plan = ["todo_write", { todos: rows("step", 60) }, "saved"];
   for (const [first, later] of [
     [board, ["board", {}, "unchanged"]],
     [plan, ["todo_write", { todos: "step 3 is done", merge: true }, "saved"]],
+    [plan, ["todo_write", { todos: rows("step", 20), merge: true }, "saved"]],
+    [read, ["show", { path: "AGENTS.md", around: "rule9" }, rows("rule", 20)]],
+    [both, read],
   ]) {
     const list = session([first, ...logs.slice(0, 30), later, ...logs.slice(30)]);
     const out = await createTransformContext({ ...OPTIONS, keep: { tools: ["board"] } })(list);

@@ -53,7 +53,13 @@ impl Target {
             return Self::of_files(files, form(None));
         }
         for text in &texts {
-            lines::add(&utf16(text), shown);
+            if !text.contains(patch::START) {
+                lines::add(&utf16(text), shown);
+            }
+            // The lines of a patch, without `+` and `-`.
+            for line in patch::files(text).iter().flat_map(|file| file.old.iter().chain(&file.new)) {
+                lines::add(&utf16(line), shown);
+            }
         }
         let Some(names) = listed else { return Self::default() };
         let folder = first_text(&objects, &TABLE.folder);
@@ -212,14 +218,16 @@ fn is_of_time(name: &str) -> bool {
     name.to_lowercase().contains("time")
 }
 
-/// Returns `true` for a value that names lines of a file: a number, `"10-40"`, or a list of these. 0 and 1 may mean the
-/// whole file.
+/// Returns `true` for a value that names lines of a file: a number, `"10-40"`, or a list of these. A negative number counts
+/// from the end. -1, 0 and 1 may mean the whole file.
 fn is_of_lines(value: &Value) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
             Value::Array(values) => open.extend(values.iter().take(MAX_VALUES)),
-            Value::Number(number) if number.as_u64().is_some_and(|number| number > 1) => return true,
+            Value::Number(number) if number.as_i64().is_some_and(|number| !(-1..=1).contains(&number)) => {
+                return true;
+            }
             Value::String(text) if is_span(text) || text.parse::<u64>().is_ok_and(|number| number > 1) => {
                 return true;
             }

@@ -110,6 +110,8 @@ pub(super) struct Program {
     pub(super) prints_with: Option<String>,
     /// Number of words before the files, or before the command.
     pub(super) skip: usize,
+    /// Subcommands before the host; without any, the host comes first.
+    pub(super) behind: Names,
     /// Options that take a value.
     pub(super) values: Names,
     /// Options whose value replaces a skipped word.
@@ -151,6 +153,8 @@ pub(super) enum Operands {
     Script,
     /// Files of the command after it.
     Command,
+    /// Files of the command after a host or container.
+    Remote,
     /// Files of the commands in its text.
     Shell,
     /// None: it changes the folder.

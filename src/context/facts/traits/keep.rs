@@ -8,7 +8,6 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::forms::TABLE;
 use super::paths::Path;
 use super::target::{File, State, Target};
-use crate::contract::MIN_SUMMARY_CHARS;
 
 /// Names that a host adds to the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -25,20 +24,27 @@ impl KeepRules {
     pub(crate) fn state_of(&self, tool: &[u16], arguments: &[u16], target: &Target) -> Option<State> {
         let tool = String::from_utf16_lossy(tool);
         let tool = tool.rsplit("__").next().unwrap_or_default();
-        let is_short = arguments.len() <= MIN_SUMMARY_CHARS.0;
-        let state = |key, name: &str| State { key, name: name.into(), is_short };
         let of_tool = xxh3_64(tool.as_bytes());
+        let state = |keys: Vec<u64>, name: &str| {
+            let (keys, name) = (keys.into(), name.into());
+            State { keys, name, said: arguments.len(), is_whole: false }
+        };
         if TABLE.keep.memories.has(tool) {
             let key = xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool);
-            return Some(state(key, tool));
+            return Some(state(vec![key], tool));
         }
         if TABLE.keep.plans.has(tool) || self.tools.iter().any(|name| **name == *tool) {
-            return Some(state(of_tool, tool));
+            return Some(state(vec![of_tool], tool));
         }
-        let mut shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file)));
-        let (key, file) = shown.next()?;
-        // A call that writes the file gives a whole version, even a short one.
-        Some(State { is_short: is_short && file.change.is_none(), ..state(key, file.path.name()) })
+        let shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file)));
+        let (keys, files): (Vec<_>, Vec<_>) = shown.unzip();
+        let file = files.first()?;
+        let of_file = state(keys, file.path.name());
+        Some(if file.change.is_some() {
+            State { is_whole: true, ..of_file }
+        } else {
+            State { said: 0, ..of_file }
+        })
     }
 
     /// The key of the state in a file, if the call shows enough of the file.
@@ -128,6 +134,7 @@ mod tests {
         assert_eq!(state("bash", r#"{"command":"cat ./AGENTS.md"}"#), read);
         assert_eq!(state("read", r#"{"path":"AGENTS.md","timeout":5000}"#), read);
         assert_ne!(state("read", r#"{"path":"AGENTS.md","offset":40}"#), read);
+        assert_ne!(state("bash", r#"{"command":"ssh box cat AGENTS.md"}"#), read);
         let memory = |query: &str| state("search_nodes", &format!(r#"{{"query":"{query}"}}"#));
         assert!(memory("a") == memory("a") && memory("a") != memory("b"));
     }

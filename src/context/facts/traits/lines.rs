@@ -19,6 +19,9 @@ const SPACE: u16 = b' ' as u16;
 const ARROW: u16 = '→' as u16;
 const BAR: u16 = b'|' as u16;
 const COLON: u16 = b':' as u16;
+const DASH: u16 = b'-' as u16;
+const LETTER: u16 = b'L' as u16;
+const DOT: u16 = b'.' as u16;
 const DIGITS: RangeInclusive<u16> = b'0' as u16..=b'9' as u16;
 
 const LENGTH_BITS: u64 = 0b1111;
@@ -47,7 +50,8 @@ impl Line {
     }
 }
 
-/// Trims a line and strips the number that reading tools put before it (`   37→`, `37<tab>`, `00037| `, `37: `).
+/// Trims a line and strips the number that reading tools put before it (`   37→`, `37<tab>`, `00037| `, `37 | `, `37: `, `37. `,
+/// `L37: `) and searches (`37:`, `37-`). A number behind the colon or dash is a time or a date.
 ///
 /// ```
 /// use pi_strata::context::facts::traits::lines::bare;
@@ -56,10 +60,12 @@ impl Line {
 /// ```
 pub fn bare(line: &[u16]) -> &[u16] {
     let line = trim(line);
-    let digits = line.iter().take_while(|unit| DIGITS.contains(*unit)).count();
-    let rest = line.get(digits..).unwrap_or_default();
-    match rest {
-        [ARROW | TAB | BAR, rest @ ..] | [COLON, SPACE, rest @ ..] if digits > 0 => trim(rest),
+    let number = line.strip_prefix(&[LETTER]).unwrap_or(line);
+    let digits = number.iter().take_while(|unit| DIGITS.contains(*unit)).count();
+    match number.get(digits..).unwrap_or_default() {
+        _ if digits == 0 => line,
+        [ARROW | TAB | BAR, rest @ ..] | [SPACE, BAR, rest @ ..] | [DOT, SPACE, rest @ ..] => trim(rest),
+        [COLON | DASH, rest @ ..] if !rest.first().is_some_and(|unit| DIGITS.contains(unit)) => trim(rest),
         _ => line,
     }
 }
@@ -199,15 +205,21 @@ mod tests {
             "37\tlet answer = 42;\r",
             "00037| let answer = 42;",
             "37: let answer = 42;",
+            " 37 | let answer = 42;",
+            "37. let answer = 42;",
+            "L37: let answer = 42;",
+            "37:    let answer = 42;",
+            "37-    let answer = 42;",
         ] {
             assert_eq!(Line::of(&utf16(read)), Some(plain), "{read}");
         }
         assert_eq!(Line::of(&utf16("37 let answer = 42;")).map(|line| line == plain), Some(false));
         assert_eq!(Line::of(&utf16("  return x; ")), None);
-        assert_eq!(
-            Line::of(&utf16("12:30 is no line number")),
-            Line::of(&utf16(" 12:30 is no line number "))
-        );
+        for (line, other) in
+            [("12:30 is no number", "13:30 is no number"), ("2026-11-29 is a date", "2025-11-29 is a date")]
+        {
+            assert_ne!(Line::of(&utf16(line)), Line::of(&utf16(other)), "{line}");
+        }
     }
 
     #[test]

@@ -39,6 +39,9 @@ impl<'a> Operation<'a> {
                 of.text = words.next();
             } else if is_in(&program.values) {
                 of.selectors.extend(words.next().filter(|word| word.starts_with(is_of_number)));
+            } else if is_method(word) && !of.files.is_empty() {
+                of.selectors.push(word);
+                of.selectors.extend(words.by_ref());
             } else if is_option(word) && !is_behind {
                 of.selectors.extend(Some(word).filter(|word| word.ends_with(is_of_number)));
             } else {
@@ -78,6 +81,11 @@ fn is_slice(word: &str) -> bool {
     inside.is_some_and(|inside| {
         inside.is_empty() || inside.starts_with(['-', UNKNOWN]) || inside.starts_with(is_of_number)
     })
+}
+
+/// Returns `true` for PowerShell's `.Substring` after `(Get-Content a.rs)`. What follows are its arguments.
+fn is_method(word: &str) -> bool {
+    word.strip_prefix('.').is_some_and(|name| name.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
 fn is_of_number(character: char) -> bool {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::forms::TABLE;
 use super::paths::is_path;
-use super::target::{File, FileUse, MAX_FILES};
+use super::target::{File, FileUse, MAX_FILES, part_of};
 
 /// Most words read of one script.
 const MAX_WORDS: usize = 20_000;
@@ -29,8 +29,18 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
         scope.assign(rest);
         scope.read(rest);
     }
-    let files = scope.files.iter().filter(|file| is_path(file.path));
-    files.filter_map(|file| file.file(folder)).collect()
+    let part = if words.windows(2).any(is_subscript) { part_of(0, [script]) } else { 0 };
+    let files = scope.files.into_iter().filter(|file| is_path(file.path));
+    files.filter_map(|file| FileUse { part, ..file }.file(folder)).collect()
+}
+
+/// Returns `true` for the beginning of `text[:2000]` or `lines[at]`: the script may print only a part.
+fn is_subscript(words: &[Word<'_>]) -> bool {
+    match words {
+        [Word::Name(name), Word::Mark('[')] => !["in", "of", "return"].contains(name),
+        [Word::Mark(before), Word::Mark('[')] => matches!(before, ')' | ']'),
+        _ => false,
+    }
 }
 
 /// The tools that a script calls as `tools.name({ field: "text" })` or `tools.name("text")`, with their texts.

@@ -112,6 +112,12 @@ impl Reader {
                     (None, None) => {}
                 };
             }
+            Some(remote) if remote.files == Operands::Remote && depth < MAX_DEPTH => {
+                if let Some((host, rest)) = remote_command(remote, rest) {
+                    self.folder = Some(host.to_owned());
+                    self.remote(rest, command, depth + 1);
+                }
+            }
             Some(echo) if echo.files == Operands::Echo => {
                 self.write_text(command, Some(rest.join(" ").replace("\\n", "\n")));
             }
@@ -125,6 +131,18 @@ impl Reader {
         }
         self.folder = outside;
         self.piped = self.piped.max(self.files.len().saturating_sub(before));
+    }
+
+    /// Reads the words or the script that a command gives to a host.
+    fn remote(&mut self, words: &[&str], command: &Command, depth: usize) {
+        match (words, &command.body) {
+            ([script], None) => self.text(script, depth),
+            ([], Some(script)) => self.text(script, depth),
+            _ => {
+                let words = words.iter().map(|&word| word.to_owned()).collect();
+                self.command(&Command { words, ..command.clone() }, depth);
+            }
+        }
     }
 
     /// Stores the values that `x=a`, `$x = a` or `for x in a b` sets. Returns false for other commands.
@@ -272,13 +290,28 @@ fn without_prefixes<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
         } else {
             let program = TABLE.program(&name_of(first));
             let Some(prefix) = program.filter(|of| of.files == Operands::Command) else { return words };
-            let mut at = 0;
-            while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
-                at += 1 + usize::from(prefix.values.has(word));
-            }
-            words = rest.get(at + prefix.skip..).unwrap_or_default();
+            words = without_options(prefix, rest).get(prefix.skip..).unwrap_or_default();
         }
     }
+}
+
+/// Strips options and their values.
+fn without_options<'a, 'b>(program: &Program, words: &'b [&'a str]) -> &'b [&'a str] {
+    let mut at = 0;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+        at += 1 + usize::from(program.values.has(word));
+    }
+    words.get(at..).unwrap_or_default()
+}
+
+/// Splits `ssh -p 22 box cat a.rs` or `docker exec -it box cat a.rs` into the host and the command.
+fn remote_command<'a, 'b>(program: &Program, words: &'b [&'a str]) -> Option<(&'a str, &'b [&'a str])> {
+    let start = match &*program.behind {
+        [] => 0,
+        _ => words.iter().position(|word| program.behind.has(word))? + 1,
+    };
+    let (host, rest) = without_options(program, words.get(start..)?).split_first()?;
+    Some((host, without_options(program, rest)))
 }
 
 /// Turns `git -C app show` into `git-show` in `app`. Leaves other programs unchanged.

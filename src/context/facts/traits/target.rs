@@ -25,12 +25,14 @@ pub struct Target {
 /// A state that a call reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Equal for states of one thing.
-    pub key: u64,
+    /// One for each thing that the call shows. Equal keys are versions of one thing.
+    pub keys: Box<[u64]>,
     /// The file or tool.
     pub name: Box<str>,
-    /// True if the call says too little to be a whole version.
-    pub is_short: bool,
+    /// Length of the version in the call's arguments, in UTF-16 code units; 0 for a read.
+    pub said: usize,
+    /// True if the call writes a whole file, however short.
+    pub is_whole: bool,
 }
 
 /// A file named by a call.

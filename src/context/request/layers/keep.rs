@@ -1,11 +1,14 @@
 //! The states that stay whole: the newest of each, up to a share of the window. Older ones have no worth of their own. The
 //! host's `protect` outranks this rule, and a limit outranks both.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::{Keeping, Limits};
 use crate::context::request::account::Account;
 use crate::context::weights::KEPT_SHARE;
+
+/// About the UTF-16 code units of a token.
+const UNITS_PER_TOKEN: usize = 4;
 
 /// A state that stays whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +37,8 @@ impl States {
         if limits.keeping == Keeping::Nothing {
             return states;
         }
-        let mut known = HashSet::new();
+        // The size in tokens of the largest newer version of each key.
+        let mut known: HashMap<u64, usize> = HashMap::new();
         let mut room = KEPT_SHARE * limits.context_window;
         for &index in account.results().iter().rev() {
             let Some(row) = account.row(index).filter(|row| row.group != index) else { continue };
@@ -42,13 +46,22 @@ impl States {
             let Some(state) = opens.traits.targets.get(row.call).and_then(|of| of.state.as_ref()) else {
                 continue;
             };
-            let Some(result) = row.message.tool_result().filter(|result| !result.is_error) else { continue };
-            // A short call with a short answer, such as "unchanged" or "step 1 is done", may point at the version before it.
-            let is_short = state.is_short && result.shortened.is_none();
-            let tokens = scale * (row.message.tokens + opens.tokens) as f64;
-            if known.contains(&(state.key, false)) || !known.insert((state.key, is_short)) {
+            if row.message.tool_result().is_none_or(|result| result.is_error) {
+                continue;
+            }
+            let size = row.message.tokens.max(state.said / UNITS_PER_TOKEN);
+            // A newer version of less than half the size may be a part of this one, or "unchanged" or "step 1 is done".
+            let half = size.div_ceil(2 * state.keys.len());
+            if state.keys.iter().all(|key| known.get(key).is_some_and(|&newer| newer >= half)) {
                 states.older.push(row.group);
-            } else if tokens <= room {
+                continue;
+            }
+            for &key in &state.keys {
+                let newer = known.entry(key).or_default();
+                *newer = if state.is_whole { usize::MAX } else { size.max(*newer) };
+            }
+            let tokens = scale * (row.message.tokens + opens.tokens) as f64;
+            if tokens <= room {
                 room -= tokens;
                 states.kept.push(Kept { index, group: row.group, name: state.name.clone() });
             }

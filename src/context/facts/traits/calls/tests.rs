@@ -152,9 +152,10 @@ fn what_reads_no_file_names_none() {
 #[test]
 fn a_script_of_calls_shows_the_lines_of_their_texts() {
     let mut shown = Vec::new();
-    let input = json!({ "input": "await tools.apply_patch(\"*** Begin Patch\\n+let answer = 42;\\n*** End Patch\")" });
+    let patch = r"*** Begin Patch\n*** Add File: a.rs\n+let answer = 42;\n*** End Patch";
+    let input = json!({ "input": format!("await tools.apply_patch(\"{patch}\")") });
     Target::of(&utf16("exec"), &utf16(&input.to_string()), &mut shown);
-    assert!(shown.contains(&Line::of(&utf16("+let answer = 42;")).expect("is long enough")));
+    assert!(shown.contains(&Line::of(&utf16("let answer = 42;")).expect("is long enough")));
 }
 
 #[test]
