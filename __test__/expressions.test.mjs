@@ -89,6 +89,19 @@ test("so do an error's words, a summariser's answer and a call's path", () => {
   for (const part of ["a-", "a/b/", "a"]) assertFast(protects, part);
 });
 
+test("a refusal of a request of unknown size teaches pi's extension only a limit that it names", () => {
+  const refusal = (errorMessage, timestamp) => ({
+    type: "message",
+    message: answer([], { provider: "p", model: "m", stopReason: "error", errorMessage, timestamp }),
+  });
+  const entries = [refusal("prompt is too long", 1), refusal("429 Too many tokens, please wait", 2)];
+  const record = recordOf({ getEntries: () => entries });
+  const limit = (sizes) => record.limit({ provider: "p", id: "m" }, new Map(sizes));
+  assert.deepEqual([limit([]), limit([[1, 0]]), limit([[1, 40_000]])], [undefined, undefined, 40_192]);
+  entries.push(refusal("prompt is too long: 50000 tokens > 30000 maximum", 3));
+  assert.deepEqual([limit([]), limit([[3, 25_000]])], [30_000, 15_000]);
+});
+
 test("pi's extension reads each error of a session once", () => {
   let reads = 0;
   const message = answer([], { provider: "p", model: "m", stopReason: "error" });

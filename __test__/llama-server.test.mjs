@@ -134,5 +134,8 @@ test("a chat template that leaves out the thinking of closed turns is learned wi
       const content = [{ type: "text", text: words(30) }];
       list.push({ role: "toolResult", toolCallId: id, toolName: "read", content, timestamp: list.length });
     }
+    // pi does not send an answer that was aborted.
+    const lost = { type: "thinking", thinking: words(400) };
+    list.push({ role: "assistant", content: [lost], ...BY, stopReason: "aborted", timestamp: list.length });
   }
 });

@@ -25,12 +25,12 @@ const STEP = 0.8;
 const isOfLength = ({ subject = "length", images, imageChars } = { subject: "none" }) =>
   subject === "length" && images === undefined && imageChars === undefined;
 
-/** The window that a refusal of a request of `sent` tokens, if known, teaches: in the tokens of that estimate. */
-function limitOf(refusal, sent) {
+/** The window that a refusal of a request of `sent` tokens teaches, in the tokens of that estimate; 0 if they are unknown. */
+function limitOf(refusal, sent = 0) {
   if (!isOfLength(refusal)) return undefined;
   const { prompt, limit } = refusal;
-  if (limit === undefined) return sent && STEP * sent + usualReserve(sent);
-  return sent && prompt > limit ? Math.min(limit, (limit * sent) / prompt) : limit;
+  if (limit === undefined) return sent > 0 ? STEP * sent + usualReserve(sent) : undefined;
+  return sent > 0 && prompt > limit ? Math.min(limit, (limit * sent) / prompt) : limit;
 }
 
 /** What pi's session manager holds; nothing while pi shuts down, as it throws then. */

@@ -25,7 +25,7 @@ const RECALL_SNIPPET =
 export class Session {
   /** The latest request. */
   #last = { messages: [], sent: [] };
-  /** Its tokens. */
+  /** Its tokens; 0 if unknown. */
   #tokens = 0;
   /** Tokens of refused requests, by the timestamp of the refusal. */
   #refused = new Map();
@@ -212,6 +212,8 @@ export class Session {
 
   pause(isPaused) {
     this.isPaused = isPaused;
+    // Requests that pass by the hook have sizes that it does not know.
+    this.#tokens = 0;
     this.show(isPaused ? "strata paused" : undefined);
   }
 

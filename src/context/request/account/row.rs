@@ -140,7 +140,7 @@ impl Row {
 
     pub(super) fn size_as(&self, form: &Form) -> Size {
         let is_message = self.message.is_sent && *form != Form::Gone;
-        let assistant = self.message.assistant().filter(|_| self.is_closed && *form == Form::Whole);
+        let assistant = self.message.sent_assistant().filter(|_| self.is_closed && *form == Form::Whole);
         let old_thinking =
             assistant.and_then(|assistant| assistant.thinking).map_or(0, |thinking| thinking.tokens);
         Size { cl100k: self.tokens_as(form), old_thinking, messages: usize::from(is_message) }
