@@ -62,7 +62,7 @@ test("usage that is right stays the host's own, and so does one that cannot be r
 });
 
 /** A session of reads whose server takes `real` tokens, and says so by `refusal(tokens)`; the refused and answered requests. */
-async function session({ told, real = told, refusal, ...model }) {
+async function session({ told, real = told, refusal, options, ...model }) {
   const [refused, answered] = [[], []];
   function* script(sent) {
     for (let n = 0; n < 40; ) {
@@ -94,7 +94,7 @@ async function session({ told, real = told, refusal, ...model }) {
     }));
   const { errors } = await runSession(
     folder,
-    { extensionFactories: [createExtension(), summarize] },
+    { extensionFactories: [createExtension(options), summarize] },
     {
       script,
       version: "1.6.0",
@@ -114,6 +114,15 @@ test("in pi 1.6 the extension leaves each answer of a small window a quarter of 
     const least = Math.min(...answered.map(({ answer }) => answer));
     assert.ok(least >= Math.min(4_096, told / 4) - 8, `${told}: ${least}`);
   }
+});
+
+test("a smaller window in the user's settings caps no answer", async () => {
+  const { answered } = await session({
+    told: 200_000,
+    maxTokens: 64_000,
+    options: { contextWindow: 100_000 },
+  });
+  assert.ok(answered.every(({ answer }) => answer === 64_000));
 });
 
 test("in pi 1.6, which takes refusals out of the list, the extension learns from each kind", async () => {

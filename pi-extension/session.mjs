@@ -119,10 +119,10 @@ export class Session {
 
   /** The messages with which pi leaves the answer what the hook keeps free, and asks no smaller server for more. */
   #withAnswerRoom(sent) {
-    const { catalogued } = this.terms;
-    const isExact = this.options.contextWindow() < catalogued;
+    const { catalogued, contextWindow } = this.terms;
+    const limit = contextWindow < catalogued ? contextWindow : undefined;
     const [tokens, reserve] = [this.#tokens, this.#reserve];
-    return withAnswerRoom(sent, { contextWindow: catalogued, tokens, reserve, isExact });
+    return withAnswerRoom(sent, { contextWindow: catalogued, tokens, reserve, limit });
   }
 
   #note(event) {

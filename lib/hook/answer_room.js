@@ -9,6 +9,8 @@ const { sumOf } = require("../helpers.js");
 const PI_MARGIN = 4096;
 /** Tokens of an answer with the shortest thinking that Anthropic takes, 1,024, and as many of text. */
 const LEAST_ANSWER = 2048;
+/** Share of what a request leaves of a server's limit for an answer above the reserve: estimates are rough just after a refusal. */
+const SAFE_SHARE = 0.5;
 /** UTF-16 code units per token, and those that an image counts as, in pi-ai's estimate.js. */
 const UNITS_PER_TOKEN = 3.5;
 const IMAGE_UNITS = 4800;
@@ -25,14 +27,18 @@ function withCurrentUsage(sent, { edits, tokensAfter, contextWindow }, reserve) 
 }
 
 /**
- * Returns the messages of a request of `tokens` with which pi, for a model of this window, allows an answer of `reserve`, or of
- * what the request leaves. If `isExact`, pi allows no more.
+ * Returns the messages of a request of `tokens` with which pi, for a model of this window, allows an answer of `reserve` tokens or
+ * what the request leaves. If a server takes only `limit` tokens, pi allows no answer that passes it.
  */
-function withAnswerRoom(sent, { contextWindow, tokens, reserve, isExact = false }) {
+function withAnswerRoom(sent, { contextWindow, tokens, reserve, limit }) {
   const estimate = estimateOf(sent);
-  const most = contextWindow - PI_MARGIN - Math.min(reserve, contextWindow - tokens);
-  if (isExact && estimate) return withUsage(sent, estimate, most);
-  return estimate?.tokens > most ? withUsage(sent, estimate, Math.min(tokens, most)) : sent;
+  if (estimate === undefined) return sent;
+  const left = (limit ?? contextWindow) - tokens;
+  const answer = Math.min(reserve, left);
+  const sizeFor = (answerTokens) => contextWindow - PI_MARGIN - answerTokens;
+  if (limit !== undefined) return withUsage(sent, estimate, sizeFor(Math.max(answer, SAFE_SHARE * left)));
+  const most = sizeFor(answer);
+  return estimate.tokens > most ? withUsage(sent, estimate, Math.min(tokens, most)) : sent;
 }
 
 /** pi's estimate of a request, in tokens: the usage of the newest answer, which is `at`, and the messages behind it. */
