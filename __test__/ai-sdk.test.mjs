@@ -325,6 +325,40 @@ test("usage that sums up the prompts of a provider's own tool is not taken for t
   assert.ok(told > none * 1.5 && told < none * 2.5, `${told} of ${none}`);
 });
 
+test("pruneForBudget believes the usage of an answer to its own call only", async () => {
+  const model = "anthropic/claude-test";
+  const history = Array.from({ length: 6 }, (_, n) => [
+    { role: "user", content: lines(n) },
+    { role: "assistant", content: `read ${n}` },
+  ]).flat();
+  const mark = (message) => ({ ...message, providerOptions: { anthropic: { cacheControl: {} } } });
+  const marked = (list) => [...list.slice(0, -1), mark(list.at(-1))];
+  for (const handed of [(list) => [...list], structuredClone, marked]) {
+    const events = [];
+    const options = { onEvent: (event) => events.push(event) };
+    const list = [...history, ...ASKED];
+    const ask = (told) =>
+      pruneForBudget(handed(list), options, { model, usage: told && { inputTokens: told } });
+    const tokens = strata.countTokens(list);
+    await ask(tokens * 2);
+    assert.equal(events.at(-1).tokensAfter, tokens, "another process sent that request");
+    const read = { toolCallId: "c", toolName: "read" };
+    list.push({ role: "assistant", content: [{ type: "tool-call", ...read, input: {} }] });
+    list.push({
+      role: "tool",
+      content: [{ type: "tool-result", ...read, output: { type: "text", value: "a" } }],
+    });
+    list.push({ role: "assistant", content: "answered here" }, ...ASKED);
+    await ask(tokens * 2);
+    assert.ok(events.at(-1).tokensAfter > tokens * 1.9, `${events.at(-1).tokensAfter} of ${tokens}`);
+    list.push({ role: "assistant", content: "so" }, ...ASKED);
+    list.push({ role: "assistant", content: "answered elsewhere" }, ...ASKED);
+    const before = events.at(-1).tokensAfter;
+    await ask(tokens * 3);
+    assert.ok(events.at(-1).tokensAfter < before * 1.1, `${events.at(-1).tokensAfter} after ${before}`);
+  }
+});
+
 const own = (itemId) => ({ providerOptions: { openai: { itemId } } });
 
 test("OpenAI's items keep their reasoning, whatever the model is called", async () => {

@@ -4,7 +4,7 @@
 const { Reporter } = require("../hook/events.js");
 const { foreignMark } = require("../hook/foreign.js");
 const { requestIn } = require("../bill/prices.js");
-const { createTransformContext } = require("../hook/hook.js");
+const { Hook } = require("../hook/hook.js");
 const { show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
 const { Shapes } = require("../shapes/index.js");
@@ -25,14 +25,14 @@ const OTHER_API = "openai-completions";
 const UNCACHED_INPUT = ["anthropic", "bedrock"];
 
 class Pruner {
-  #transform;
+  #hook;
   #shapes = new Shapes(() => aiSdk);
   #reporter;
-  /** Stand-ins that have their model, time and usage. */
+  /** Stand-ins that have their model and time. */
   #described = new WeakSet();
 
   constructor(owner, options) {
-    this.#transform = createTransformContext(options, owner);
+    this.#hook = new Hook(owner, options);
     this.#reporter = new Reporter(options?.onEvent, owner);
   }
 
@@ -43,8 +43,12 @@ class Pruner {
       const odd = messages.findIndex((message) => !aiSdk.isReadable(message));
       if (odd >= 0) return this.#untouched(messages, messages[odd]);
       return await this.#shapes.edited(messages, (list) => {
-        this.#describe(list, originOf(model), step);
-        return this.#transform(list);
+        const answer = this.#describe(list, originOf(model), step);
+        return this.#hook.transform(list, undefined, (found) => {
+          // A step names its response. Other usage may be of a call that another process planned, with other cuts.
+          const isOurs = step?.response !== undefined || isAnswerTo(found, list, answer);
+          if (isOurs && answer !== undefined) hide(answer, { usage: usageOf(step ?? {}, answer) });
+        });
       });
     } catch {
       return this.#untouched(messages);
@@ -59,7 +63,9 @@ class Pruner {
     return messages;
   }
 
-  /** Gives new stand-ins their model, time and usage, hidden from comparisons of copies. */
+  /**
+   * Gives new stand-ins their model and time, hidden from comparisons of copies. Returns the newest answer if it is new.
+   */
   #describe(list, origin, step) {
     const isFresh = (standIn) => !this.#described.has(standIn);
     const fresh = list.filter(isFresh);
@@ -78,12 +84,18 @@ class Pruner {
       hide(answer, {
         model: modelId,
         timestamp: Math.min(answeredAt || Date.now(), Date.now()),
-        usage: usageOf(step, answer),
       });
     }
     const newest = fresh.at(-1);
     if (newest !== undefined && newest === list.at(-1)) hide(newest, { timestamp: Date.now() });
+    return answer;
   }
+}
+
+/** True if `answer` is of the turn that the last call on the found conversation began. Its last message may have changed since. */
+function isAnswerTo({ shared, newFrom = shared?.knownEnd }, list, answer) {
+  const at = list.indexOf(answer);
+  return at >= newFrom && !list.slice(newFrom + 1, at).some(({ role }) => role === "user");
 }
 
 function hide(standIn, fields) {

@@ -40,12 +40,13 @@ class Hook {
     this.#host = { marker, markerLine: markerLine(marker, options), protects };
   }
 
-  async transform(messages, signal) {
+  /** `onFound` is as in `run`. */
+  async transform(messages, signal, onFound) {
     const call = new Call();
     try {
       call.obey(signal);
       if (call.isCancelled) return messages;
-      const work = this.run(messages, call, (outcome) => this.report(outcome, call));
+      const work = this.run(messages, call, (outcome) => this.report(outcome, call), onFound);
       await call.untilOverOrCancelled(work);
       return call.isCancelled ? messages : (await work).edited;
     } catch (error) {
@@ -63,9 +64,10 @@ class Hook {
 
   /**
    * Makes the request for `messages`, with its plan and its conversation. Rejects where `transform` reports a failure, and
-   * if the call was cancelled. `report` gets the outcome before any later call begins.
+   * if the call was cancelled. `report` gets the outcome before any later call begins. `onFound` gets what `Conversations.find`
+   * returned, before the list is read.
    */
-  async run(messages, call = new Call(), report = () => {}) {
+  async run(messages, call = new Call(), report = () => {}, onFound = () => {}) {
     if (!Array.isArray(messages))
       throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
     const terms = this.#terms();
@@ -76,6 +78,7 @@ class Hook {
       language: () => languageOf(this.options.marker, list),
     };
     const found = this.#conversations.find(list, kind);
+    onFound(found);
     const known = found.conversation ?? this.#newConversation(kind);
     const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
     // A cancelled fork must not become the latest conversation.
