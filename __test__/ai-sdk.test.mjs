@@ -200,6 +200,26 @@ for (const major of MAJORS) {
         checkEstimates(events, tokens);
       });
     }
+
+    for (const host of ["its own messages", "copies"]) {
+      test(`a chat of single steps reports each of them, with ${host}`, async (t) => {
+        const server = await scriptedServer("anthropic", { steps: 0, say: () => lines(1) });
+        t.after(() => server.close());
+        const { createAnthropic } = await load(`anthropic-${major}`);
+        const model = createAnthropic({ apiKey: "none", baseURL: server.url })("claude-test");
+        const events = [];
+        const prepareStep = createPrepareStep({ onEvent: (event) => events.push(event) });
+        let messages = [];
+        for (let n = 0; n < 8; n += 1) {
+          messages.push({ role: "user", content: lines(n) });
+          const result = sdk[major].ai.streamText({ model, messages, prepareStep });
+          await result.consumeStream();
+          messages.push(...((await result.responseMessages) ?? (await result.response).messages));
+          if (host === "copies") messages = structuredClone(messages);
+        }
+        checkEstimates(events, fieldsOf(server.requests, "tokens"));
+      });
+    }
   });
 }
 
@@ -326,7 +346,7 @@ test("usage that sums up the prompts of a provider's own tool is not taken for t
 });
 
 test("pruneForBudget believes the usage of an answer to its own call only", async () => {
-  const model = "anthropic/claude-test";
+  const model = "google/gemini-test";
   const history = Array.from({ length: 6 }, (_, n) => [
     { role: "user", content: lines(n) },
     { role: "assistant", content: `read ${n}` },
@@ -356,6 +376,25 @@ test("pruneForBudget believes the usage of an answer to its own call only", asyn
     const before = events.at(-1).tokensAfter;
     await ask(tokens * 3);
     assert.ok(events.at(-1).tokensAfter < before * 1.1, `${events.at(-1).tokensAfter} after ${before}`);
+  }
+});
+
+test("before any report a Claude model counts as Claude usually does, by any provider", async () => {
+  const tokens = strata.countTokens(ASKED);
+  const claudes = [
+    "anthropic/claude-test",
+    { provider: "amazon-bedrock", modelId: "us.anthropic.claude-test" },
+  ];
+  const others = ["openai/gpt-test", { provider: "anthropic.messages", modelId: "other-test" }, undefined];
+  for (const [models, scale] of [
+    [claudes, 1.27],
+    [others, 1],
+  ]) {
+    for (const model of models) {
+      const events = [];
+      await pruneForBudget(ASKED, { onEvent: (event) => events.push(event) }, { model });
+      assert.equal(events[0].tokensAfter, Math.round(tokens * scale));
+    }
   }
 });
 

@@ -5,7 +5,7 @@ const { Reporter } = require("../hook/events.js");
 const { foreignMark } = require("../hook/foreign.js");
 const { requestIn } = require("../bill/prices.js");
 const { Hook } = require("../hook/hook.js");
-const { show } = require("../options.js");
+const { handler, show } = require("../options.js");
 const aiSdk = require("../shapes/ai-sdk.js");
 const { Shapes } = require("../shapes/index.js");
 const { PART } = require("../shapes/parts.js");
@@ -21,33 +21,46 @@ const APIS = [
   [/^mistral/, "mistral-conversations"],
 ];
 const OTHER_API = "openai-completions";
+const CLAUDE = /claude/i;
 /** Providers whose `inputTokens` exclude cached tokens in version 5. */
 const UNCACHED_INPUT = ["anthropic", "bedrock"];
 
 class Pruner {
   #hook;
+  #isClaude = false;
   #shapes = new Shapes(() => aiSdk);
   #reporter;
   /** Stand-ins that have their model and time. */
   #described = new WeakSet();
+  /** The SDK's live list of steps at the last call of a conversation, and the index of that call's step in it. */
+  #asked = new WeakMap();
 
   constructor(owner, options) {
-    this.#hook = new Hook(owner, options);
+    const isClaude = () => this.#isClaude;
+    this.#hook = new Hook(owner, { ...options, isClaude }, { isClaude: [undefined, handler] });
     this.#reporter = new Reporter(options?.onEvent, owner);
   }
 
-  /** Resolves with the messages to send. Unedited messages, and an unedited list, are the same objects. */
-  async edited(messages, { model, step } = {}) {
+  /**
+   * Resolves with the messages to send. Unedited messages, and an unedited list, are the same objects. `steps` are the SDK's,
+   * `told` is a step with the usage of the newest answer.
+   */
+  async edited(messages, { model, steps = [], told } = {}) {
     try {
       if (!Array.isArray(messages)) return this.#untouched(messages);
       const odd = messages.findIndex((message) => !aiSdk.isReadable(message));
       if (odd >= 0) return this.#untouched(messages, messages[odd]);
       return await this.#shapes.edited(messages, (list) => {
-        const answer = this.#describe(list, originOf(model), step);
-        return this.#hook.transform(list, undefined, (found) => {
-          // A step names its response. Other usage may be of a call that another process planned, with other cuts.
-          const isOurs = step?.response !== undefined || isAnswerTo(found, list, answer);
-          if (isOurs && answer !== undefined) hide(answer, { usage: usageOf(step ?? {}, answer) });
+        const origin = originOf(model);
+        this.#isClaude = CLAUDE.test(origin.model);
+        const answer = this.#describe(list, origin);
+        return this.#hook.transform(list, undefined, (found, conversation) => {
+          const asked = this.#asked.get(found.conversation);
+          this.#asked.set(conversation, { steps, at: steps.length });
+          // Usage of a call that another process planned, with other cuts, would teach a wrong size.
+          const last = isAnswerTo(found, list, answer) ? (told ?? asked?.steps[asked.at]) : undefined;
+          const step = steps.at(-1) ?? last;
+          if (answer !== undefined && step !== undefined) report(step, answer, list);
         });
       });
     } catch {
@@ -63,33 +76,31 @@ class Pruner {
     return messages;
   }
 
-  /**
-   * Gives new stand-ins their model and time, hidden from comparisons of copies. Returns the newest answer if it is new.
-   */
-  #describe(list, origin, step) {
-    const isFresh = (standIn) => !this.#described.has(standIn);
-    const fresh = list.filter(isFresh);
+  /** Gives new stand-ins their model, hidden from comparisons of copies, and the newest message its time. Returns a new answer. */
+  #describe(list, origin) {
+    const fresh = list.filter((standIn) => !this.#described.has(standIn));
     for (const standIn of fresh) {
       this.#described.add(standIn);
       if (standIn.role === "assistant") hide(standIn, { ...origin, api: standIn.api ?? origin.api });
     }
-    const answer = fresh.findLast(({ role }) => role === "assistant");
-    if (answer !== undefined && step !== undefined) {
-      const { modelId = origin.model, timestamp } = step.response ?? {};
-      // The provider's clock can differ, so times never go back.
-      const earlier = list
-        .slice(0, list.indexOf(answer))
-        .findLast(({ timestamp }) => timestamp !== undefined);
-      const answeredAt = Math.max(earlier?.timestamp ?? 0, timestamp?.getTime?.() ?? 0);
-      hide(answer, {
-        model: modelId,
-        timestamp: Math.min(answeredAt || Date.now(), Date.now()),
-      });
-    }
     const newest = fresh.at(-1);
     if (newest !== undefined && newest === list.at(-1)) hide(newest, { timestamp: Date.now() });
-    return answer;
+    return fresh.findLast(({ role }) => role === "assistant");
   }
+}
+
+/** Gives the answer of a step its model, time and usage. */
+function report(step, answer, list) {
+  const { modelId, timestamp } = step.response ?? {};
+  // The provider's clock can differ, so times never go back.
+  const earlier = list.slice(0, list.indexOf(answer)).findLast(({ timestamp }) => timestamp !== undefined);
+  const answeredAt = Math.max(earlier?.timestamp ?? 0, timestamp?.getTime?.() ?? 0);
+  hide(answer, {
+    provider: originOf(step.model).provider,
+    model: modelId,
+    timestamp: Math.min(answeredAt || Date.now(), Date.now()),
+    usage: usageOf(step, answer),
+  });
 }
 
 /** True if `answer` is of the turn that the last call on the found conversation began. Its last message may have changed since. */
@@ -140,7 +151,7 @@ function usageOf({ usage, providerMetadata }, { content }) {
 function createPrepareStep(options) {
   const pruner = new Pruner("createPrepareStep", options);
   return async ({ messages, steps, model }) => ({
-    messages: await pruner.edited(messages, { model, step: steps?.at(-1) }),
+    messages: await pruner.edited(messages, { model, steps }),
   });
 }
 
@@ -151,7 +162,7 @@ const DEFAULTS = {};
 async function pruneForBudget(messages, options = DEFAULTS, call = {}) {
   if (!pruners.has(options)) pruners.set(options, new Pruner("pruneForBudget", options));
   const { model, usage, providerMetadata } = call;
-  return pruners.get(options).edited(messages, { model, step: usage && { usage, providerMetadata } });
+  return pruners.get(options).edited(messages, { model, told: usage && { usage, providerMetadata } });
 }
 
 module.exports = { createPrepareStep, pruneForBudget };

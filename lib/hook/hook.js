@@ -65,7 +65,7 @@ class Hook {
   /**
    * Makes the request for `messages`, with its plan and its conversation. Rejects where `transform` reports a failure, and
    * if the call was cancelled. `report` gets the outcome before any later call begins. `onFound` gets what `Conversations.find`
-   * returned, before the list is read.
+   * returned, and the conversation of this call, before the list is read.
    */
   async run(messages, call = new Call(), report = () => {}, onFound = () => {}) {
     if (!Array.isArray(messages))
@@ -78,12 +78,12 @@ class Hook {
       language: () => languageOf(this.options.marker, list),
     };
     const found = this.#conversations.find(list, kind);
-    onFound(found);
     const known = found.conversation ?? this.#newConversation(kind);
     const conversation = found.isFork ? await known.turn(() => known.fork()) : known;
     // A cancelled fork must not become the latest conversation.
     if (found.isFork) call.check();
     this.#conversations.keep(conversation, list, found);
+    onFound(found, conversation);
     this.#latestEncoding = conversation.encoding;
     try {
       return await conversation.turn(async () => {
@@ -127,7 +127,8 @@ class Hook {
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */
   #terms() {
-    const { overheadTokens, takesImages, maxPromptTokens, excludedTokens, warmedAt, coldAt } = this.options;
+    const { overheadTokens, takesImages, maxPromptTokens, excludedTokens, isClaude, warmedAt, coldAt } =
+      this.options;
     const cache = cacheNow(this.options.cache);
     return JSON.stringify({
       contextWindow: this.contextWindow(),
@@ -135,6 +136,7 @@ class Hook {
       takesImages: valueNow(takesImages, flag),
       maxPromptTokens: valueNow(maxPromptTokens, positive),
       excludedTokens: valueNow(excludedTokens, amount),
+      isClaude: valueNow(isClaude, flag),
       prices: cache,
       ttlSeconds: cache?.ttlSeconds,
       warmedAt: valueNow(warmedAt, times),
