@@ -379,6 +379,46 @@ test("pruneForBudget believes the usage of an answer to its own call only", asyn
   }
 });
 
+test("an image of a result counts as text where the provider sends it as text", async () => {
+  const value = [
+    { type: "text", text: "the screen" },
+    { type: "image-data", data: DATA, mediaType: "image/png" },
+  ];
+  const shot = (n) => ({ toolCallId: `c${n}`, toolName: "shot" });
+  const messages = Array.from({ length: 8 }, (_, n) => [
+    { role: "assistant", content: [{ type: "tool-call", ...shot(n), input: {} }] },
+    { role: "tool", content: [{ type: "tool-result", ...shot(n), output: { type: "content", value } }] },
+  ]).flat();
+  const sentBy = async (provider, config) => {
+    const events = [];
+    const options = { contextWindow: 1e6, onEvent: (event) => events.push(event) };
+    const model = { provider, modelId: "test", config };
+    const sent = await pruneForBudget([...ASKED, ...messages, ...ASKED], options, { model });
+    const outputs = sent.filter(({ role }) => role === "tool").map(({ content }) => content[0].output);
+    return { outputs, tokens: events.at(-1).tokensBefore };
+  };
+  const size = strata.countTokens(JSON.stringify(value));
+  for (const provider of ["openai.chat", "openrouter.chat"]) {
+    const { outputs, tokens } = await sentBy(provider);
+    assert.ok(Math.abs(tokens / (8 * size) - 1) < 0.01, `${tokens} of ${8 * size}`);
+    assert.deepEqual(outputs.at(-1).value, value);
+    const [{ type, text }, ...others] = outputs[0].value;
+    assert.deepEqual([type, others], ["text", []]);
+    assert.match(text, /^the screen\n.*\[\.\.\. /s);
+  }
+  const parts = { supportsMultiPartToolContent: true };
+  for (const as of [
+    ["openai.responses"],
+    ["anthropic.messages"],
+    ["deepseek.chat"],
+    ["openrouter.chat", parts],
+  ]) {
+    const { outputs, tokens } = await sentBy(...as);
+    assert.ok(tokens < 8 * 1300, `${as[0]}: ${tokens}`);
+    assert.deepEqual(outputs.at(-1).value, value);
+  }
+});
+
 test("before any report a Claude model counts as Claude usually does, by any provider", async () => {
   const tokens = strata.countTokens(ASKED);
   const claudes = [

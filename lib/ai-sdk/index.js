@@ -28,7 +28,8 @@ const UNCACHED_INPUT = ["anthropic", "bedrock"];
 class Pruner {
   #hook;
   #isClaude = false;
-  #shapes = new Shapes(() => aiSdk);
+  #shape = aiSdk;
+  #shapes = new Shapes(() => this.#shape);
   #reporter;
   /** Stand-ins that have their model and time. */
   #described = new WeakSet();
@@ -50,8 +51,9 @@ class Pruner {
       if (!Array.isArray(messages)) return this.#untouched(messages);
       const odd = messages.findIndex((message) => !aiSdk.isReadable(message));
       if (odd >= 0) return this.#untouched(messages, messages[odd]);
+      const origin = originOf(model);
+      this.#shape = sendsText(model) ? aiSdk.textResults : aiSdk;
       return await this.#shapes.edited(messages, (list) => {
-        const origin = originOf(model);
         this.#isClaude = CLAUDE.test(origin.model);
         const answer = this.#describe(list, origin);
         return this.#hook.transform(list, undefined, (found, conversation) => {
@@ -124,6 +126,10 @@ function originOf(model) {
   const [, api = OTHER_API] = APIS.find(([pattern]) => pattern.test(model.provider)) ?? [];
   return { api, provider: model.provider.split(".")[0], model: model.modelId };
 }
+
+/** True for a provider that sends every part of a tool's result as text. DeepSeek's sends images from version 7 on. */
+const sendsText = (model) =>
+  /^(?!deepseek).*\.chat$/.test(model?.provider) && model.config?.supportsMultiPartToolContent !== true;
 
 /**
  * Returns the usage of a step as pi reports it: `input` without cached tokens. Version 5 reports less than 6 and 7. If the provider
