@@ -9,9 +9,11 @@ import {
   toAgentMessages,
   toOpenAIMessages,
 } from "pi-strata/sessions";
+import strata from "../index.js";
 import * as made from "./support/messages.mjs";
 import { open } from "./support/sqlite.mjs";
 import { table } from "./support/tables.mjs";
+import { judge } from "./support/wire/judge.mjs";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -308,6 +310,30 @@ describe("OpenAI's shapes", () => {
     const [changed] = fromOpenAIMessages([{ ...openAICall("c", '{ "a": 1 }'), name: "planner" }]);
     changed.toolCalls[0].arguments = { a: 2 };
     assert.deepEqual(toOpenAIMessages([changed]), [{ ...openAICall("c", '{"a":2}'), name: "planner" }]);
+  });
+
+  test("a session that a crash or a second agent left invalid becomes a request by repair", () => {
+    const asks = (...ids) => ({
+      ...openAICall(ids[0], "{}"),
+      tool_calls: ids.flatMap((id) => openAICall(id, "{}").tool_calls),
+    });
+    const answers = (id) => ({ role: "tool", tool_call_id: id, content: id });
+    const says = (role, content) => ({ role, content });
+    const lists = [
+      [says("user", "go"), asks("1", "2"), answers("2"), says("user", "are you there?")],
+      [says("user", "go"), asks("1"), says("assistant", "fine"), answers("1"), says("user", "next")],
+    ];
+    for (const list of lists) {
+      const stored = fromOpenAIMessages(list).map((message, i) => ({
+        ...message,
+        original: { ...list[i], name: "n" },
+      }));
+      for (const session of [fromOpenAIMessages(list), stored]) {
+        const check = (messages) => judge("openai-completions", { model: "m", messages, tools: [{}] });
+        assert.notDeepEqual(check(toOpenAIMessages(session)), []);
+        assert.deepEqual(check(toOpenAIMessages(strata.repair(toAgentMessages(session)))), []);
+      }
+    }
   });
 
   test("images of a tool's answer follow its answers", () => {
