@@ -200,6 +200,26 @@ for (const major of MAJORS) {
         checkEstimates(events, tokens);
       });
     }
+
+    for (const host of ["its own messages", "copies"]) {
+      test(`a chat of single steps reports each of them, with ${host}`, async (t) => {
+        const server = await scriptedServer("anthropic", { steps: 0, say: () => lines(1) });
+        t.after(() => server.close());
+        const { createAnthropic } = await load(`anthropic-${major}`);
+        const model = createAnthropic({ apiKey: "none", baseURL: server.url })("claude-test");
+        const events = [];
+        const prepareStep = createPrepareStep({ onEvent: (event) => events.push(event) });
+        let messages = [];
+        for (let n = 0; n < 8; n += 1) {
+          messages.push({ role: "user", content: lines(n) });
+          const result = sdk[major].ai.streamText({ model, messages, prepareStep });
+          await result.consumeStream();
+          messages.push(...((await result.responseMessages) ?? (await result.response).messages));
+          if (host === "copies") messages = structuredClone(messages);
+        }
+        checkEstimates(events, fieldsOf(server.requests, "tokens"));
+      });
+    }
   });
 }
 
@@ -323,6 +343,99 @@ test("usage that sums up the prompts of a provider's own tool is not taken for t
   }));
   assert.equal(told, honest);
   assert.ok(told > none * 1.5 && told < none * 2.5, `${told} of ${none}`);
+});
+
+test("pruneForBudget believes the usage of an answer to its own call only", async () => {
+  const model = "google/gemini-test";
+  const history = Array.from({ length: 6 }, (_, n) => [
+    { role: "user", content: lines(n) },
+    { role: "assistant", content: `read ${n}` },
+  ]).flat();
+  const mark = (message) => ({ ...message, providerOptions: { anthropic: { cacheControl: {} } } });
+  const marked = (list) => [...list.slice(0, -1), mark(list.at(-1))];
+  for (const handed of [(list) => [...list], structuredClone, marked]) {
+    const events = [];
+    const options = { onEvent: (event) => events.push(event) };
+    const list = [...history, ...ASKED];
+    const ask = (told) =>
+      pruneForBudget(handed(list), options, { model, usage: told && { inputTokens: told } });
+    const tokens = strata.countTokens(list);
+    await ask(tokens * 2);
+    assert.equal(events.at(-1).tokensAfter, tokens, "another process sent that request");
+    const read = { toolCallId: "c", toolName: "read" };
+    list.push({ role: "assistant", content: [{ type: "tool-call", ...read, input: {} }] });
+    list.push({
+      role: "tool",
+      content: [{ type: "tool-result", ...read, output: { type: "text", value: "a" } }],
+    });
+    list.push({ role: "assistant", content: "answered here" }, ...ASKED);
+    await ask(tokens * 2);
+    assert.ok(events.at(-1).tokensAfter > tokens * 1.9, `${events.at(-1).tokensAfter} of ${tokens}`);
+    list.push({ role: "assistant", content: "so" }, ...ASKED);
+    list.push({ role: "assistant", content: "answered elsewhere" }, ...ASKED);
+    const before = events.at(-1).tokensAfter;
+    await ask(tokens * 3);
+    assert.ok(events.at(-1).tokensAfter < before * 1.1, `${events.at(-1).tokensAfter} after ${before}`);
+  }
+});
+
+test("an image of a result counts as text where the provider sends it as text", async () => {
+  const value = [
+    { type: "text", text: "the screen" },
+    { type: "image-data", data: DATA, mediaType: "image/png" },
+  ];
+  const shot = (n) => ({ toolCallId: `c${n}`, toolName: "shot" });
+  const messages = Array.from({ length: 8 }, (_, n) => [
+    { role: "assistant", content: [{ type: "tool-call", ...shot(n), input: {} }] },
+    { role: "tool", content: [{ type: "tool-result", ...shot(n), output: { type: "content", value } }] },
+  ]).flat();
+  const sentBy = async (provider, config) => {
+    const events = [];
+    const options = { contextWindow: 1e6, onEvent: (event) => events.push(event) };
+    const model = { provider, modelId: "test", config };
+    const sent = await pruneForBudget([...ASKED, ...messages, ...ASKED], options, { model });
+    const outputs = sent.filter(({ role }) => role === "tool").map(({ content }) => content[0].output);
+    return { outputs, tokens: events.at(-1).tokensBefore };
+  };
+  const size = strata.countTokens(JSON.stringify(value));
+  for (const provider of ["openai.chat", "openrouter.chat"]) {
+    const { outputs, tokens } = await sentBy(provider);
+    assert.ok(Math.abs(tokens / (8 * size) - 1) < 0.01, `${tokens} of ${8 * size}`);
+    assert.deepEqual(outputs.at(-1).value, value);
+    const [{ type, text }, ...others] = outputs[0].value;
+    assert.deepEqual([type, others], ["text", []]);
+    assert.match(text, /^the screen\n.*\[\.\.\. /s);
+  }
+  const parts = { supportsMultiPartToolContent: true };
+  for (const as of [
+    ["openai.responses"],
+    ["anthropic.messages"],
+    ["deepseek.chat"],
+    ["openrouter.chat", parts],
+  ]) {
+    const { outputs, tokens } = await sentBy(...as);
+    assert.ok(tokens < 8 * 1300, `${as[0]}: ${tokens}`);
+    assert.deepEqual(outputs.at(-1).value, value);
+  }
+});
+
+test("before any report a Claude model counts as Claude usually does, by any provider", async () => {
+  const tokens = strata.countTokens(ASKED);
+  const claudes = [
+    "anthropic/claude-test",
+    { provider: "amazon-bedrock", modelId: "us.anthropic.claude-test" },
+  ];
+  const others = ["openai/gpt-test", { provider: "anthropic.messages", modelId: "other-test" }, undefined];
+  for (const [models, scale] of [
+    [claudes, 1.27],
+    [others, 1],
+  ]) {
+    for (const model of models) {
+      const events = [];
+      await pruneForBudget(ASKED, { onEvent: (event) => events.push(event) }, { model });
+      assert.equal(events[0].tokensAfter, Math.round(tokens * scale));
+    }
+  }
 });
 
 const own = (itemId) => ({ providerOptions: { openai: { itemId } } });

@@ -9,9 +9,11 @@ import {
   toAgentMessages,
   toOpenAIMessages,
 } from "pi-strata/sessions";
+import strata from "../index.js";
 import * as made from "./support/messages.mjs";
 import { open } from "./support/sqlite.mjs";
 import { table } from "./support/tables.mjs";
+import { judge } from "./support/wire/judge.mjs";
 
 const call1 = { id: "1", name: "read", arguments: { path: "a" } };
 const call2 = { id: "2", name: "read", arguments: { path: "b" } };
@@ -62,19 +64,29 @@ describe("OpenAI's shapes", () => {
     );
     const content = fc.oneof(fc.string(), fc.array(part), fc.constant(null));
     const openCall = fc.oneof(
-      record({
-        id,
-        type: fc.constant("function"),
-        function: record({ name: fc.string(), arguments: argumentText }),
-      }),
+      record(
+        {
+          id,
+          type: fc.constant("function"),
+          function: record({ name: fc.string(), arguments: argumentText }),
+          extra_content: fc.constant({ google: { thought_signature: "c2ln" } }),
+        },
+        { requiredKeys: ["id", "type", "function"] },
+      ),
       record({ id, type: fc.constant("custom"), custom: record({ name: fc.string(), input: fc.string() }) }),
     );
     const spoken = record(
       { role: fc.constantFrom("system", "developer", "user"), content, name: fc.string() },
       { requiredKeys: ["role", "content"] },
     );
+    const extras = {
+      refusal: fc.oneof(fc.string(), fc.constant(null)),
+      reasoning_content: fc.string(),
+      reasoning: fc.oneof(fc.string(), fc.constant(null)),
+      reasoning_details: fc.constant([{ type: "reasoning.encrypted", data: "XYZ" }]),
+    };
     const answered = record(
-      { role: fc.constant("assistant"), content, refusal: fc.string(), tool_calls: fc.array(openCall) },
+      { role: fc.constant("assistant"), content, ...extras, tool_calls: fc.array(openCall) },
       { requiredKeys: ["role"] },
     );
     const result = record({ role: fc.constant("tool"), tool_call_id: id, content });
@@ -85,6 +97,12 @@ describe("OpenAI's shapes", () => {
           const ours = fromOpenAIMessages(messages);
           assert.deepEqual(toOpenAIMessages(ours), messages);
           assert.deepEqual(toOpenAIMessages(JSON.parse(JSON.stringify(ours))), messages);
+          // A result needs its call, pi's answers hold no images, and ids are cut before a `|`.
+          const isLost = ({ role, ...message }) =>
+            role === "tool" || (role === "assistant" && /image_url|\|/.test(JSON.stringify(message)));
+          const spoken = messages.filter((message) => !isLost(message));
+          const agents = toAgentMessages(fromOpenAIMessages(spoken), { api: "openai-completions" });
+          assert.deepEqual(toOpenAIMessages(agents), spoken);
           const idsIn = (list) =>
             list.flatMap(({ tool_call_id: id = [], tool_calls: calls = [] }) => [id, ...calls].flat());
           const again = idsIn(toOpenAIMessages(messages));
@@ -96,6 +114,85 @@ describe("OpenAI's shapes", () => {
           }
         }),
       );
+    });
+  });
+
+  describe("from OpenAI to an agent and back", () => {
+    const api = "openai-completions";
+    const agentList = (messages, model = { api }) => toAgentMessages(fromOpenAIMessages(messages), model);
+    const ask = {
+      role: "user",
+      name: "anna",
+      content: [
+        { type: "text", text: "look ".repeat(200) },
+        { type: "image_url", image_url: { url: "https://example.org/a.png" } },
+        { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AAAA" } },
+        { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
+      ],
+    };
+    const thought = {
+      role: "assistant",
+      content: null,
+      reasoning_content: "I must read.",
+      reasoning_details: [{ type: "reasoning.encrypted", data: "XYZ" }],
+      refusal: null,
+      tool_calls: [
+        {
+          id: "1",
+          type: "function",
+          function: { name: "read", arguments: '{"n": 12345678901234567890}' },
+          extra_content: { google: { thought_signature: "s" } },
+        },
+        { id: "2", type: "custom", custom: { name: "patch", input: "*** Begin" } },
+      ],
+    };
+    const results = ["1", "2"].map((id) => ({
+      role: "tool",
+      tool_call_id: id,
+      name: "n",
+      content: "long ".repeat(200),
+    }));
+    const list = [
+      { role: "developer", name: "d", content: "Be brief." },
+      ask,
+      thought,
+      ...results,
+      { role: "assistant", content: null, refusal: "I cannot." },
+      {
+        role: "assistant",
+        content: [
+          { type: "refusal", refusal: "No." },
+          { type: "text", text: "But" },
+        ],
+      },
+    ];
+
+    test("unedited messages are as they were, also of a stored list and by another api", () => {
+      for (const model of [{ api }, { api: "other" }, undefined]) {
+        const ours = agentList(list, model);
+        assert.deepEqual(toOpenAIMessages(ours), list);
+        assert.deepEqual(toOpenAIMessages(JSON.parse(JSON.stringify(ours))), list);
+      }
+      const [, , { content }] = agentList(list);
+      assert.deepEqual(content[0], made.thinking("I must read.", "reasoning_content"));
+    });
+
+    test("edited ones keep what was not edited", () => {
+      const edit = (block) =>
+        block.type === "text" && block.text.length > 500 ? { ...block, text: "cut" } : block;
+      const edited = agentList(list).map((message) => {
+        if (!Array.isArray(message.content)) return message;
+        const content = message.content.filter(({ type }) => type !== "thinking").map(edit);
+        return { ...message, content };
+      });
+      const { reasoning_content: _, ...unthought } = thought;
+      assert.deepEqual(toOpenAIMessages(edited), [
+        list[0],
+        { ...ask, content: [made.text("cut"), ...ask.content.slice(1)] },
+        unthought,
+        ...results.map((result) => ({ ...result, content: "cut" })),
+        ...list.slice(5),
+      ]);
     });
   });
 
@@ -213,6 +310,30 @@ describe("OpenAI's shapes", () => {
     const [changed] = fromOpenAIMessages([{ ...openAICall("c", '{ "a": 1 }'), name: "planner" }]);
     changed.toolCalls[0].arguments = { a: 2 };
     assert.deepEqual(toOpenAIMessages([changed]), [{ ...openAICall("c", '{"a":2}'), name: "planner" }]);
+  });
+
+  test("a session that a crash or a second agent left invalid becomes a request by repair", () => {
+    const asks = (...ids) => ({
+      ...openAICall(ids[0], "{}"),
+      tool_calls: ids.flatMap((id) => openAICall(id, "{}").tool_calls),
+    });
+    const answers = (id) => ({ role: "tool", tool_call_id: id, content: id });
+    const says = (role, content) => ({ role, content });
+    const lists = [
+      [says("user", "go"), asks("1", "2"), answers("2"), says("user", "are you there?")],
+      [says("user", "go"), asks("1"), says("assistant", "fine"), answers("1"), says("user", "next")],
+    ];
+    for (const list of lists) {
+      const stored = fromOpenAIMessages(list).map((message, i) => ({
+        ...message,
+        original: { ...list[i], name: "n" },
+      }));
+      for (const session of [fromOpenAIMessages(list), stored]) {
+        const check = (messages) => judge("openai-completions", { model: "m", messages, tools: [{}] });
+        assert.notDeepEqual(check(toOpenAIMessages(session)), []);
+        assert.deepEqual(check(toOpenAIMessages(strata.repair(toAgentMessages(session)))), []);
+      }
+    }
   });
 
   test("images of a tool's answer follow its answers", () => {

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Agent } from "@earendil-works/pi-agent-core";
-import { ContextManager, fromAgentMessage, fromOpenAIMessages, toAgentMessages } from "pi-strata/sessions";
+import {
+  ContextManager,
+  fromAgentMessage,
+  fromOpenAIMessages,
+  toAgentMessages,
+  toOpenAIMessages,
+} from "pi-strata/sessions";
 import { createScriptedModel, scriptedModel } from "../examples/scripted/model.mjs";
 import { createTools } from "../examples/scripted/tools.mjs";
 import strata from "../index.js";
@@ -102,10 +108,12 @@ test("ids of calls that begin alike stay different", () => {
   assert.deepEqual(fieldsOf(results, "toolCallId"), sent);
 });
 
-test("parts of OpenAI's messages that pi has no block for become text", () => {
+test("parts of OpenAI's messages that pi has no block for become text, and parts again", () => {
   const { messages, contents } = table("openai-parts.json");
   const back = toAgentMessages(fromOpenAIMessages(messages));
-  assert.deepEqual(fieldsOf(back, "content"), contents);
+  const sent = back.map(({ content }) => content.map(({ part, ...block }) => block));
+  assert.deepEqual(sent, contents);
+  assert.deepEqual(toOpenAIMessages(back), messages);
 });
 
 test("what pi sends in other roles comes in as the user's words", () => {

@@ -40,7 +40,7 @@ export function createPrepareStep(
  * call: cut text then stays the same, and the prompt cache holds. Without usage the hook may cut more at each call, which breaks
  * the cache and can cost more than no hook.
  * @param call the model that will answer, and the usage of the newest answer in `messages`: the last step's, since in version 7
- * `result.usage` is the sum of all steps
+ * `result.usage` is the sum of all steps. Usage of a call that was not made with this options object is ignored
  * @returns `messages` itself if nothing is edited
  * @throws (rejects) TypeError for options that are not allowed
  * @example streamText({ model, messages: await pruneForBudget(messages, OPTIONS, { model, usage }) })

@@ -48,12 +48,13 @@ class Hook {
     this.#host = { marker, markerLine: markerLine(marker, options), protects };
   }
 
-  async transform(messages, signal) {
+  /** `onFound` is as in `run`. */
+  async transform(messages, signal, onFound) {
     const call = new Call();
     try {
       call.obey(signal);
       if (call.isCancelled) return messages;
-      const work = this.run(messages, call, (outcome) => this.report(outcome, call));
+      const work = this.run(messages, call, (outcome) => this.report(outcome, call), onFound);
       await call.untilOverOrCancelled(work);
       if (call.isCancelled) return messages;
       const { edited, plan } = await work;
@@ -73,9 +74,10 @@ class Hook {
 
   /**
    * Makes the request for `messages`, with its plan and its conversation. Rejects where `transform` reports a failure, and
-   * if the call was cancelled. `report` gets the outcome before any later call begins.
+   * if the call was cancelled. `report` gets the outcome before any later call begins. `onFound` gets what `Conversations.find`
+   * returned, and the conversation of this call, before the list is read.
    */
-  async run(messages, call = new Call(), report = () => {}) {
+  async run(messages, call = new Call(), report = () => {}, onFound = () => {}) {
     if (!Array.isArray(messages))
       throw Object.assign(new Error("messages must be an array"), { code: "ERR_INVALID_INPUT" });
     const terms = this.#terms();
@@ -91,6 +93,7 @@ class Hook {
     // A cancelled fork must not become the latest conversation.
     if (found.isFork) call.check();
     this.#conversations.keep(conversation, list, found);
+    onFound(found, conversation);
     this.#latestEncoding = conversation.encoding;
     try {
       return await conversation.turn(async () => {
@@ -139,7 +142,8 @@ class Hook {
 
   /** Model settings from the host for this call, as JSON. Cache settings that it omits are learned from usage. */
   #terms() {
-    const { overheadTokens, takesImages, maxPromptTokens, excludedTokens, warmedAt, coldAt } = this.options;
+    const { overheadTokens, takesImages, maxPromptTokens, excludedTokens, isClaude, warmedAt, coldAt } =
+      this.options;
     const cache = cacheNow(this.options.cache);
     return JSON.stringify({
       contextWindow: this.contextWindow(),
@@ -147,6 +151,7 @@ class Hook {
       takesImages: valueNow(takesImages, flag),
       maxPromptTokens: valueNow(maxPromptTokens, positive),
       excludedTokens: valueNow(excludedTokens, amount),
+      isClaude: valueNow(isClaude, flag),
       prices: cache,
       ttlSeconds: cache?.ttlSeconds,
       warmedAt: valueNow(warmedAt, times),

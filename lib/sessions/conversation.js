@@ -1,5 +1,5 @@
 // Converts provider-neutral messages, `{ role: system | user | assistant | tool, content }`, to pi's AgentMessages and back:
-// text, images, tool calls with Gemini's signatures, and results. Thinking is dropped.
+// text, images, tool calls with Gemini's signatures, and results. Thinking is dropped, but for that of an OpenAI message.
 "use strict";
 
 const { attempt } = require("../helpers.js");
@@ -8,7 +8,7 @@ const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { SUMMARY_LABEL } = require("./digest.js");
 const { ROLES, isBlock } = require("./message.js");
 const { checkChat } = require("../hook/foreign.js");
-const { otherText, systemText } = require("../shapes/openai_messages.js");
+const { isOtherCall, otherText, systemText, thinkingIn, wordsOf } = require("../shapes/openai_messages.js");
 const {
   UNKNOWN,
   answeredId,
@@ -72,43 +72,40 @@ function toAgentMessages(messages, model = {}) {
   const toolNames = new Map();
   const sentIds = sentIdsOf(messages);
   return messages.flatMap((message) => {
-    const timestamp = Date.parse(message.timestamp) || Date.now();
-    const text = textBlocks(message);
+    const { role, content, original } = message;
+    const kept = keptOf(message);
+    const text = content === "" ? [] : [{ type: "text", text: content }];
     const said = message.blocks?.map(sendable) ?? text;
-    const isSummary = message.role === "assistant" && message.content.startsWith(SUMMARY_LABEL);
-    if (message.role === "tool") return resultMessage(message, said, timestamp, toolNames, sentIds);
-    if (message.role === "system") return [{ role: "system", content: message.content, timestamp }];
-    if (message.role === "user" || isSummary) return [{ role: "user", content: said, timestamp }];
+    const isSummary = role === "assistant" && content.startsWith(SUMMARY_LABEL);
+    if (role === "tool") return resultMessage(message, said, kept, toolNames, sentIds);
+    if (role === "system") return [{ role, content, ...kept }];
+    if (role === "user" || isSummary) return [{ role: "user", content: said, ...kept }];
     const calls = callsIn(message).map((call) => callBlock(call, sentIds));
     for (const call of calls) toolNames.set(call.id, call.name);
-    const others = message.blocks?.filter((block) => !isBlock(block)).map(sendable) ?? [];
-    const blocks = [...text, ...others, ...calls];
-    return [assistantMessage(blocks, calls.length > 0, timestamp, model)];
+    const hasParts = said.some(({ part }) => part !== undefined);
+    const words = hasParts ? said.filter(({ type }) => type === "text") : text;
+    const blocks = [...thinkingIn(original, model.api), ...words, ...calls];
+    return [assistantMessage(blocks, calls.length > 0, kept, model)];
   });
 }
 
-/** Returns the text as blocks; the refusal of an OpenAI answer without text, unless a block holds it. */
-function textBlocks({ content, blocks = [], original }) {
-  const text = content || String((blocks.every(isBlock) && original?.refusal) || "");
-  return text === "" ? [] : [{ type: "text", text }];
-}
+/** Returns the time of a message, and the OpenAI message that `toOpenAIMessages` restores. */
+const keptOf = ({ timestamp, original }) => ({
+  timestamp: Date.parse(timestamp) || Date.now(),
+  ...(original && { original }),
+});
 
-/** Returns a copy of a text or an image. Any other block becomes text: its refusal, address or file name, or its type. */
-function sendable(block) {
-  if (isBlock(block)) return { ...block };
-  const { type, refusal, image_url: image, file } = block ?? {};
-  const words = [refusal, image?.url, file?.filename, file?.file_id];
-  const isShown = (text) => typeof text === "string" && text !== "" && !text.startsWith("data:");
-  return { type: "text", text: words.find(isShown) ?? `[${type}]` };
-}
+/** Returns a copy of a text or an image. Any other block becomes a text that holds it as `part`. */
+const sendable = (block) =>
+  isBlock(block) ? { ...block } : { type: "text", text: wordsOf(block), part: block };
 
 /** Returns no message or one. */
-function resultMessage(message, content, timestamp, toolNames, sentIds) {
+function resultMessage(message, content, kept, toolNames, sentIds) {
   const { isError = false } = message;
   const toolCallId = sentIds.get(String(answeredId(message)));
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) return [];
-  return [{ role: "toolResult", toolCallId, toolName, content, isError, timestamp }];
+  return [{ role: "toolResult", toolCallId, toolName, content, isError, ...kept }];
 }
 
 /**
@@ -145,14 +142,15 @@ function callBlock(call, sentIds) {
     arguments: given,
     ...(!isAsGiven && { argumentsText: text }),
     ...signed,
+    ...(isOtherCall(call) && { part: call }),
   };
 }
 
-function assistantMessage(content, hasCalls, timestamp, { api = UNKNOWN, provider = UNKNOWN, id = UNKNOWN }) {
+function assistantMessage(content, hasCalls, kept, { api = UNKNOWN, provider = UNKNOWN, id = UNKNOWN }) {
   const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
   const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost };
   const stopReason = hasCalls ? "toolUse" : "stop";
-  return { role: "assistant", content, api, provider, model: id, usage, stopReason, timestamp };
+  return { role: "assistant", content, api, provider, model: id, usage, stopReason, ...kept };
 }
 
 module.exports = { fromAgentMessage, toAgentMessages };

@@ -27,9 +27,9 @@ export type MessageBlock =
 
 /**
  * Converts messages of the pipeline, of a session or of pi to OpenAI's chat format, with tool calls and images. Skips what pi does
- * not send (failed and aborted answers with their results, excluded commands) and thinking. The sections of pi's system
- * messages become part of the prompt. OpenAI takes no images from a tool: they follow the results in a user message that
- * names the call.
+ * not send (failed and aborted answers with their results, excluded commands), and thinking, except that of OpenAI's messages.
+ * The sections of pi's system messages become part of the prompt. OpenAI takes no images from a tool: they follow the results in
+ * a user message that names the call.
  * @throws TypeError for a list of another shape; it names the door for that shape.
  */
 export function toOpenAIMessages(messages: { role: string; content?: unknown }[]): OpenAIMessage[];
@@ -270,7 +270,9 @@ export type AgentMessageLike =
 /**
  * Converts provider-neutral messages to AgentMessages. Drops a tool result without its call and turns a summary into a user
  * message, because providers reject them. A part of OpenAI's without a block in pi becomes text: the address of an image, the
- * name of a file, the words of a refusal. `model` is the origin written into assistant messages. Images and arguments are
+ * name of a file, the words of a refusal. `toOpenAIMessages` turns the text back into the part, and restores the fields of an
+ * OpenAI message that pi does not have. `model` is the origin written into assistant messages. With the api
+ * `openai-completions` an OpenAI message keeps its thinking, such as `reasoning_content`. Images and arguments are
  * restored, a system message as its text. Arguments that no object holds exactly also keep their text. An id of OpenAI's
  * Responses, `call_…|fc_…`, is cut before the `|`: its item needs reasoning that a session does not keep.
  * @throws TypeError for a list of another shape; it names the door for that shape.

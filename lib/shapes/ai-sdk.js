@@ -28,8 +28,9 @@ function isReadable(message) {
 const isMarked = (message) =>
   hasPart(message, ({ type, image }) => MARK.test(type) || (type === "image" && image !== undefined));
 
-function read({ role, content }, calls) {
-  if (role === "tool") return readResults(content, calls);
+/** `asText` is true for a provider that sends every part of a result as text. */
+function read({ role, content }, calls, asText) {
+  if (role === "tool") return readResults(content, calls, asText);
   if (role !== "assistant")
     return [{ role, content: typeof content === "string" ? content : blocksOf(content) }];
   if (typeof content === "string") return [{ role, content: blocksOf(content) }];
@@ -49,7 +50,7 @@ function has(content, wanted, id) {
 }
 
 /** Other parts, such as answers to approval requests, go with the result before them, else with the first. */
-function readResults(content, calls) {
+function readResults(content, calls, asText) {
   const runs = [];
   let leading = [];
   for (const part of content) {
@@ -63,7 +64,7 @@ function readResults(content, calls) {
     const itemId = itemIdOf(calls.get(result.toolCallId)?.[PART]);
     const isDenied = result.output?.type === "execution-denied";
     const isWhole = isDenied || (itemId !== undefined && !TEXT_CALL.test(itemId));
-    const blocks = isWhole ? [countedBlock(result)] : outputBlocks(result.output);
+    const blocks = isWhole ? [countedBlock(result)] : outputBlocks(result.output, asText);
     return { ...resultOf(result), content: blocks, [PART]: parts };
   });
 }
@@ -72,10 +73,12 @@ function resultOf({ toolCallId, toolName, output }) {
   return { role: "toolResult", toolCallId, toolName, isError: output?.type?.startsWith("error") ?? false };
 }
 
-/** Returns the blocks of a result. JSON becomes text; parts keep their types. */
-function outputBlocks(output) {
+/** Returns the blocks of a result. JSON becomes text; parts keep their types, unless they are sent as JSON. */
+function outputBlocks(output, asText) {
   const { type, value } = output ?? {};
-  if (type === "content" && Array.isArray(value)) return blocksOf(value);
+  const blockFor = (part) =>
+    asText && part?.type !== "text" ? { type: "text", text: json(part) } : blockOf(part);
+  if (type === "content" && Array.isArray(value)) return value.map(blockFor);
   return blocksOf(typeof value === "string" ? value : json(value ?? output));
 }
 
@@ -121,4 +124,7 @@ function write(message, standIns, isOwn) {
   return writeParts(message, standIns, isOwn);
 }
 
-module.exports = { isMarked, isReadable, read, write };
+/** The shape for providers that send parts of results as JSON. */
+const textResults = { isMarked, write, read: (message, calls) => read(message, calls, true) };
+
+module.exports = { isMarked, isReadable, read, textResults, write };

@@ -12,6 +12,9 @@ const { answeredId, callsIn, checkNoResults, isResult, plainText, readCall } = r
 
 /** OpenAI's parts without a block of their own. They stay as they are. */
 const FOREIGN_PARTS = new Set(["image_url", "input_audio", "file", "refusal"]);
+/** Fields in which OpenAI-compatible servers send thinking. Some refuse a call that comes back without it. */
+const THINKING_FIELDS = ["reasoning_content", "reasoning", "reasoning_text"];
+const THINKING_API = "openai-completions";
 const DATA_URL = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/;
 /** Digits that a JavaScript number always keeps (IEEE 754; Number.MAX_SAFE_INTEGER has 16). */
 const SAFE_DIGITS = 15;
@@ -80,10 +83,28 @@ function toOpenAI(message, isLeading) {
 
 /** Returns the kept OpenAI message, or its fields, with the changes made since; undefined if none was kept. */
 function restored(message) {
-  const { original } = message;
+  const { original, content, api } = message;
   if (typeof original !== "object" || original === null) return undefined;
-  const made = toOpenAI(message, true);
-  return isSame(toOpenAI(fromOpenAI(original), true), made) ? original : { ...original, ...made };
+  const made = { ...toOpenAI(message, true), ...thinkingFields(content) };
+  const unedited = { ...toOpenAI(fromOpenAI(original), true), ...thinkingFields(thinkingIn(original, api)) };
+  if (isSame(unedited, made)) return original;
+  const isKept = ([name]) => !(name in unedited) || isSame(unedited[name], made[name]);
+  return { ...made, ...Object.fromEntries(Object.entries(original).filter(isKept)) };
+}
+
+/** Returns the thinking of an OpenAI message as pi's block, if pi sends it back by this `api`. */
+function thinkingIn(original, api) {
+  const has = (name) => typeof original?.[name] === "string" && original[name] !== "";
+  const field = api === THINKING_API && THINKING_FIELDS.find(has);
+  return field ? [{ type: "thinking", thinking: original[field], thinkingSignature: field }] : [];
+}
+
+/** Returns thinking blocks as the fields of their OpenAI message. */
+function thinkingFields(blocks) {
+  const own = Array.isArray(blocks)
+    ? blocks.filter((block) => THINKING_FIELDS.includes(block?.thinkingSignature))
+    : [];
+  return Object.fromEntries(own.map(({ thinking, thinkingSignature: field }) => [field, thinking]));
 }
 
 /** False also for values nested too deeply to compare. */
@@ -100,10 +121,10 @@ function fromOpenAIMessages(messages) {
   });
 }
 
-function fromOpenAI({ role, content, tool_calls: calls, tool_call_id: toolCallId }) {
+function fromOpenAI({ role, content, refusal, tool_calls: calls, tool_call_id: toolCallId }) {
   return {
     role: role === "developer" ? "system" : role,
-    ...fromParts(content),
+    ...fromParts(content, refusal),
     ...(Array.isArray(calls) && calls.length > 0 && { toolCalls: calls.map(fromOpenAICall) }),
     ...(toolCallId != null && { toolCallId }),
   };
@@ -123,9 +144,9 @@ function toParts(blocks) {
   });
 }
 
-/** Converts OpenAI's content to text, with blocks if there is more than text. */
-function fromParts(content) {
-  const words = { content: joinedText(content) };
+/** Converts OpenAI's content to text, with blocks if there is more than text. A refusal stands for a missing content. */
+function fromParts(content, refusal) {
+  const words = { content: joinedText(content ?? refusal) };
   if (!Array.isArray(content) || !content.some(isMedia)) return words;
   return { ...words, blocks: content.map(fromPart) };
 }
@@ -140,19 +161,34 @@ function fromPart(part) {
 
 /** Returns the content of a message, a string or blocks. If a host changed the text, the new text and the images. */
 function contentOf({ content, blocks }) {
-  if (!Array.isArray(blocks)) return content;
+  if (!Array.isArray(blocks)) return Array.isArray(content) ? content.map(partOf) : content;
   const text = joinedText(content);
   if (text === joinedText(blocks) || text === plainText(blocks)) return blocks;
   return [...(text === "" ? [] : [{ type: "text", text }]), ...blocks.filter(isMedia)];
 }
 
+/** Returns the text that stands for a part in pi: its refusal, address or file name, or its type. */
+function wordsOf(part) {
+  const { type, refusal, image_url: image, file } = part ?? {};
+  const words = [refusal, image?.url, file?.filename, file?.file_id];
+  const isShown = (text) => typeof text === "string" && text !== "" && !text.startsWith("data:");
+  return words.find(isShown) ?? `[${type}]`;
+}
+
+/** Returns the part for which an unedited text stands, else the block. */
+const partOf = (block) =>
+  block?.part !== undefined && block.text === wordsOf(block.part) ? block.part : block;
+
 function toOpenAICall(call) {
-  // A call of another kind, such as those of OpenAI's custom tools, has free text as input.
-  if (typeof call?.type === "string" && !["function", "toolCall"].includes(call.type)) return call;
+  if (call?.type === "toolCall" && call.part !== undefined) return { ...call.part, id: call.id };
+  if (isOtherCall(call)) return call;
   const { id, name, arguments: text } = readCall(call);
   // Gemini insists on fields of its own beside the function.
   return { ...(call?.function && call), id, type: "function", function: { name, arguments: text } };
 }
+
+/** True for a call of another kind, such as those of OpenAI's custom tools, which have free text as input. */
+const isOtherCall = (call) => typeof call?.type === "string" && !["function", "toolCall"].includes(call.type);
 
 /** Returns a call in a session's form. A call of another kind stays as it is. */
 function fromOpenAICall(call) {
@@ -197,4 +233,13 @@ function otherText({ summary, command, output }) {
   return command === undefined ? undefined : `$ ${command}\n${output ?? ""}`;
 }
 
-module.exports = { fromOpenAIMessages, isMedia, otherText, systemText, toOpenAIMessages };
+module.exports = {
+  fromOpenAIMessages,
+  isMedia,
+  isOtherCall,
+  otherText,
+  systemText,
+  thinkingIn,
+  toOpenAIMessages,
+  wordsOf,
+};

@@ -37,6 +37,7 @@ pub(super) struct CallTerms {
     max_prompt_tokens: Option<f64>,
     /// Tokens of the newest message, if the window excludes it and prompt and tools.
     excluded_tokens: Option<f64>,
+    is_claude: Option<bool>,
     /// Prices of the provider's cache, and seconds an entry lives unread. Learned from usage if absent.
     prices: Option<Prices>,
     ttl_seconds: Option<f64>,
@@ -68,7 +69,8 @@ impl CallTerms {
         let limits = Limits { context_window, max_prompt_tokens, excluded_tokens, ..options.limits.clone() };
         let Self { warmed_at: warmed_ms, cold_at: lost_ms, takes_images, .. } = self;
         let is_blind = takes_images == Some(false);
-        Terms { policy, limits, overhead_tokens, is_blind, warmed_ms, lost_ms }
+        let is_claude = self.is_claude == Some(true);
+        Terms { policy, limits, overhead_tokens, is_claude, is_blind, warmed_ms, lost_ms }
     }
 }
 

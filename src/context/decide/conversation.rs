@@ -101,7 +101,8 @@ impl Conversation {
         // Under `everyCall` only reports of this conversation make the estimate.
         let estimate = lessons.estimate(newest).filter(|_| self.mode == Mode::Sticky);
         let (overhead_tokens, window) = (terms.overhead_tokens, lessons.window(newest, stated_window));
-        fold.reports.calibration.known = Known { overhead_tokens, estimate, window, stated_window };
+        fold.reports.calibration.known =
+            Known { overhead_tokens, is_claude: terms.is_claude, estimate, window, stated_window };
         fold.reports.watch.warmed_ms.clone_from(&terms.warmed_ms);
         fold.reports.watch.lost_ms.clone_from(&terms.lost_ms);
         if stated_window.total_cmp(&fold.host_limits.context_window).is_ne() {

@@ -49,6 +49,8 @@ pub struct Terms {
     pub limits: Limits,
     /// Tokens of prompt and tools, if the host states them.
     pub overhead_tokens: Option<f64>,
+    /// True if the host says that the model is Claude: before any report it counts as Claude usually does.
+    pub is_claude: bool,
     /// True if the model gets no images.
     pub is_blind: bool,
     /// When the host sent a request again to keep the provider's cache alive, in ms since 1970.

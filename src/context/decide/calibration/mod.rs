@@ -58,6 +58,8 @@ struct Model {
 pub struct Known {
     /// Provider tokens of prompt and tools, as the host says.
     pub overhead_tokens: Option<f64>,
+    /// True if the host says that the model is Claude.
+    pub is_claude: bool,
     /// The estimate of the hook's other conversations.
     pub estimate: Option<Estimate>,
     /// The window that refusals taught these.
@@ -265,8 +267,10 @@ impl Calibration {
 
     /// The estimate of the next prompt.
     pub fn estimate(&self) -> Estimate {
-        let Known { overhead_tokens, estimate, .. } = self.known;
-        let known = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(Estimate::PLAIN);
+        let Known { overhead_tokens, is_claude, estimate, .. } = self.known;
+        let scale = if self.is_on && is_claude { PRIOR_SCALE } else { 1.0 };
+        let usual = Estimate { scale, growth: scale, ..Estimate::PLAIN };
+        let known = estimate.filter(|_| self.is_on && !self.is_reported).unwrap_or(usual);
         let stated = Estimate { base: overhead_tokens.unwrap_or(known.base), ..known };
         self.learned_estimate().unwrap_or(stated)
     }
