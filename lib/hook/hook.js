@@ -48,7 +48,7 @@ class Hook {
     this.#host = { marker, markerLine: markerLine(marker, options), protects };
   }
 
-  /** `onFound` is as in `run`. */
+  /** `onFound` is as in `run`. A door whose stand-ins do not go to pi gives it. */
   async transform(messages, signal, onFound) {
     const call = new Call();
     try {
@@ -58,6 +58,7 @@ class Hook {
       await call.untilOverOrCancelled(work);
       if (call.isCancelled) return messages;
       const { edited, plan } = await work;
+      if (onFound !== undefined) return edited;
       return attempt(() => withCurrentUsage(edited, plan, this.#reserveIn(plan.contextWindow)), edited);
     } catch (error) {
       this.failed(error);
