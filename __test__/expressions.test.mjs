@@ -96,7 +96,7 @@ test("a refusal of a request of unknown size teaches pi's extension only a limit
   });
   const entries = [refusal("prompt is too long", 1), refusal("429 Too many tokens, please wait", 2)];
   const record = recordOf({ getEntries: () => entries });
-  const limit = (sizes) => record.limit({ provider: "p", id: "m" }, new Map(sizes));
+  const limit = (sizes) => record.limit({ provider: "p", id: "m" }, new Map(sizes), 0);
   assert.deepEqual([limit([]), limit([[1, 0]]), limit([[1, 40_000]])], [undefined, undefined, 40_192]);
   entries.push(refusal("prompt is too long: 50000 tokens > 30000 maximum", 3));
   assert.deepEqual([limit([]), limit([[3, 25_000]])], [30_000, 15_000]);
@@ -112,6 +112,6 @@ test("pi's extension reads each error of a session once", () => {
     },
   });
   const record = recordOf({ getEntries: () => [{ type: "message", message }] });
-  for (let i = 0; i < 2; i += 1) assert.equal(record.limit({ provider: "p", id: "m" }, new Map()), 65_536);
+  for (let i = 0; i < 2; i += 1) assert.equal(record.limit({ provider: "p", id: "m" }, new Map(), 0), 65_536);
   assert.equal(reads, 1);
 });

@@ -21,14 +21,10 @@ function refusalOf(message) {
 /** Share of a refused request that the next one has, if the refusal names no limit. */
 const STEP = 0.8;
 
-/** True for a refusal for the length in tokens. */
-const isOfLength = ({ subject = "length", images, imageChars } = { subject: "none" }) =>
-  subject === "length" && images === undefined && imageChars === undefined;
-
 /** The window that a refusal of a request of `sent` tokens teaches, in the tokens of that estimate; 0 if they are unknown. */
 function limitOf(refusal, sent = 0) {
-  if (!isOfLength(refusal)) return undefined;
-  const { prompt, limit } = refusal;
+  const { subject = "length", images, imageChars, prompt, limit } = refusal ?? { subject: "none" };
+  if (subject !== "length" || (images ?? imageChars) !== undefined) return undefined;
   if (limit === undefined) return sent > 0 ? STEP * sent + usualReserve(sent) : undefined;
   return sent > 0 && prompt > limit ? Math.min(limit, (limit * sent) / prompt) : limit;
 }
@@ -49,18 +45,17 @@ export function recordOf(manager) {
       const built = ask("buildSessionProjection") ?? ask("buildSessionContext");
       return built?.messages ?? [];
     },
-    /** The newest message, if it is a refusal for length. pi takes it out of the list before the next request. */
-    newestRefusal() {
-      const newest = messages().at(-1);
-      return newest?.stopReason === "error" && isOfLength(refusalOf(newest)) ? newest : undefined;
-    },
     /**
      * Window in tokens that the latest refusal of a model taught, unless the model accepted a larger prompt since. `refused` holds
-     * the tokens of refused requests, by the timestamp of the refusal. pi takes refused requests out of the list before it
-     * compacts, so the hook does not see them.
+     * the tokens of failed requests by the timestamp of the error; a new one had `sent` tokens, 0 if that is unknown. pi takes
+     * refused requests out of the list before it compacts, so the hook does not see them.
      */
-    limit(of, refused) {
-      const own = messages().filter(({ provider, model }) => provider === of?.provider && model === of?.id);
+    limit(of, refused, sent) {
+      const all = messages();
+      const newest = all.at(-1);
+      if (newest?.stopReason === "error" && !refused.has(newest.timestamp))
+        refused.set(newest.timestamp, sent);
+      const own = all.filter(({ provider, model }) => provider === of?.provider && model === of?.id);
       return own.reduce((limit, message) => {
         if (message.stopReason === "error")
           return limitOf(refusalOf(message), refused.get(message.timestamp)) ?? limit;

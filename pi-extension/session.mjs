@@ -27,7 +27,7 @@ export class Session {
   #last = { messages: [], sent: [] };
   /** Its tokens; 0 if unknown. */
   #tokens = 0;
-  /** Tokens of refused requests, by the timestamp of the refusal. */
+  /** Tokens of failed requests, by the timestamp of the error. */
   #refused = new Map();
   /** Time of the prompt that pi has not sent yet, in ms. */
   #promptedAt = 0;
@@ -82,9 +82,9 @@ export class Session {
     this.record = recordOf(ctx.sessionManager);
     this.times = this.record.cacheTimes();
     this.model = this.#physicalModel();
-    const refused = this.record.hasProjection ? this.record.newestRefusal() : undefined;
-    if (refused && !this.#refused.has(refused.timestamp)) this.#refused.set(refused.timestamp, this.#tokens);
-    const limit = this.record.limit(this.model, this.#refused);
+    // Older pi leaves refusals in the list, where the hook learns from them.
+    const sent = this.record.hasProjection ? this.#tokens : 0;
+    const limit = this.record.limit(this.model, this.#refused, sent);
     const { compaction, blocksImages } = this.settings;
     this.terms = termsOf(this.model, compaction, { limit, blocksImages });
   }
