@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scriptedModel } from "../examples/scripted/model.mjs";
 import { createTransformContext } from "../index.js";
+import { withAnswerRoom } from "../lib/hook/answer_room.js";
 import { createExtension } from "../pi-extension/index.mjs";
 import { agentSession } from "./support/agent-session.mjs";
 import { runSession } from "./support/pi-session.mjs";
@@ -59,6 +60,24 @@ test("usage that is right stays the host's own, and so does one that cannot be r
     answer: () => ({ usage: { input: 190_000n, totalTokens: 190_000n } }),
   });
   assert.equal(await createTransformContext({ contextWindow: 200_000 })(messages), messages);
+});
+
+test("the room is the same without usage, and behind an aborted answer", () => {
+  const zero = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
+  const session = agentSession(
+    Array.from({ length: 12 }, (_, i) => ["read", { path: `${i}.txt` }, lines(60, i)]),
+    { answer: () => ({ usage: zero }) },
+  );
+  const thinking = { type: "thinking", thinking: lines(100, "it") };
+  const aborted = { ...session.at(-2), content: [thinking], stopReason: "aborted" };
+  const counted = session.map((message, at) =>
+    at === 9 ? { ...message, usage: { ...zero, totalTokens: 11_000 } } : message,
+  );
+  for (const messages of [session, counted, [...counted, aborted]]) {
+    assert.ok(answerTokens(messages, 16_384, 4_096) < 1_500);
+    const sent = withAnswerRoom(messages, { contextWindow: 16_384, tokens: 10_000, reserve: 4_096 });
+    assert.equal(answerTokens(sent, 16_384, 4_096), 4_096);
+  }
 });
 
 /** A session of reads whose server takes `real` tokens, and says so by `refusal(tokens)`; the refused and answered requests. */

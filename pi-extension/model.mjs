@@ -49,6 +49,7 @@ export function termsOf(
     .sort((a, b) => a.tokens - b.tokens);
   return {
     catalogued,
+    limit,
     contextWindow: Math.min(catalogued, limit),
     windowSource: limit < catalogued ? "a refusal" : "pi's catalogue",
     cache,

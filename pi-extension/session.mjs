@@ -55,7 +55,7 @@ export class Session {
     // `pi --tools` may leave the tool out.
     if (pi.getActiveTools?.().includes(tool.name) === false) chosen.recall = false;
     this.options = {
-      contextWindow: () => current(contextWindow) ?? this.terms.contextWindow,
+      contextWindow: () => Math.min(current(contextWindow) ?? this.terms.catalogued, this.terms.limit),
       takesImages: () => !this.terms.isBlind,
       cache: () => this.terms.cache,
       maxPromptTokens: () => this.terms.maxPromptTokens,
@@ -119,8 +119,8 @@ export class Session {
 
   /** The messages with which pi leaves the answer what the hook keeps free, and asks no smaller server for more. */
   #withAnswerRoom(sent) {
-    const { catalogued, contextWindow } = this.terms;
-    const limit = contextWindow < catalogued ? contextWindow : undefined;
+    const { catalogued } = this.terms;
+    const limit = this.terms.limit < catalogued ? this.terms.limit : undefined;
     const [tokens, reserve] = [this.#tokens, this.#reserve];
     return withAnswerRoom(sent, { contextWindow: catalogued, tokens, reserve, limit });
   }

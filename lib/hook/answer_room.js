@@ -4,6 +4,7 @@
 
 const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { sumOf } = require("../helpers.js");
+const { json, string } = require("./snapshot.js");
 
 /** Tokens that pi keeps free beside the answer (`CONTEXT_SAFETY_TOKENS` in pi-ai's simple-options.js). */
 const PI_MARGIN = 4096;
@@ -36,17 +37,22 @@ function withAnswerRoom(sent, { contextWindow, tokens, reserve, limit }) {
   const left = (limit ?? contextWindow) - tokens;
   const answer = Math.min(reserve, left);
   const sizeFor = (answerTokens) => contextWindow - PI_MARGIN - answerTokens;
-  if (limit !== undefined) return withUsage(sent, estimate, sizeFor(Math.max(answer, SAFE_SHARE * left)));
+  if (limit !== undefined)
+    return withUsage(sent, estimate, sizeFor(Math.max(answer, SAFE_SHARE * left, LEAST_ANSWER)));
   const most = sizeFor(answer);
   return estimate.tokens > most ? withUsage(sent, estimate, Math.min(tokens, most)) : sent;
 }
 
-/** pi's estimate of a request, in tokens: the usage of the newest answer, which is `at`, and the messages behind it. */
+/**
+ * pi's estimate of a request, in tokens: the usage of the newest answer that has one, and the messages behind it. `at` is the newest
+ * answer, whose usage can change that, and `behind` the tokens of the messages behind it.
+ */
 function estimateOf(sent) {
-  const at = sent.findLastIndex(isCounted);
+  const at = sent.findLastIndex(isSentAnswer);
   if (at < 0) return undefined;
-  const behind = sumOf(sent.slice(at + 1).map(estimated));
-  return { at, behind, tokens: totalOf(sent[at].usage) + behind };
+  const counted = sent.findLastIndex((message) => isSentAnswer(message) && totalOf(message.usage) > 0);
+  const since = (index) => sumOf(sent.slice(index + 1).map(estimated));
+  return { at, behind: since(at), tokens: (counted < 0 ? 0 : totalOf(sent[counted].usage)) + since(counted) };
 }
 
 /** Messages that pi estimates at `tokens`. */
@@ -63,18 +69,22 @@ function withUsage(sent, { at, behind }, tokens) {
   return sent.with(at, { ...sent[at], usage });
 }
 
-/** True for an answer whose usage pi reads. */
-const isCounted = (message) =>
-  message?.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason) && totalOf(message.usage) > 0;
+const isSentAnswer = (message) =>
+  message?.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason);
 
 const totalOf = (usage) =>
   usage?.totalTokens || sumOf([usage?.input, usage?.output, usage?.cacheRead, usage?.cacheWrite].map(Number));
 
-/** Tokens of a message behind the newest answer. */
+/** Tokens of a message by its length. */
 function estimated({ content }) {
   const blocks = Array.isArray(content) ? content : [{ text: content }];
-  const units = blocks.map((block) => (block?.type === "image" ? IMAGE_UNITS : (block?.text?.length ?? 0)));
-  return Math.ceil(sumOf(units) / UNITS_PER_TOKEN);
+  return Math.ceil(sumOf(blocks.map(unitsOf)) / UNITS_PER_TOKEN);
+}
+
+function unitsOf(block) {
+  if (block?.type === "image") return IMAGE_UNITS;
+  if (block?.type === "toolCall") return string(block.name).length + json(block.arguments).length;
+  return string(block?.text ?? block?.thinking).length;
 }
 
 module.exports = { withAnswerRoom, withCurrentUsage };

@@ -33,7 +33,9 @@ impl Lines {
     /// The estimate of the line that is believed, and the number of its reports.
     pub(super) fn best(&self) -> (Estimate, usize) {
         let Self { edited, whole, without_old_thinking } = self;
-        let drops_old_thinking = without_old_thinking.missed + MIN_LEAD < whole.missed.min(edited.missed);
+        // Where no reading fits, a lead alone shows nothing.
+        let lead = MIN_LEAD.max(without_old_thinking.missed);
+        let drops_old_thinking = without_old_thinking.missed + lead < whole.missed.min(edited.missed);
         let line = match () {
             () if drops_old_thinking => without_old_thinking,
             () if whole.missed + MIN_LEAD < edited.missed => whole,

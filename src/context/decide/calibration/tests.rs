@@ -67,6 +67,25 @@ fn reports_that_leave_prompt_and_tools_less_than_nothing_are_of_other_lists() {
     assert_eq!(low.estimate(), after(&good).estimate());
 }
 
+/// Twelve reports with 2,000 more tokens each. Every fourth one follows a question, which makes 5,000 of them old thinking.
+fn after_thinking(reported: impl Fn(usize, Size) -> f64) -> Estimate {
+    let mut calibration = on();
+    for step in 1..=12 {
+        let size = Size { old_thinking: 5_000 * (step / 4), ..size(2_000 * step) };
+        let sent = SentSizes { raw: size, edited: size, ..SentSizes::default() };
+        observe(&mut calibration, &answer("a", reported(step, size), 0.0), sent);
+    }
+    calibration.estimate()
+}
+
+#[test]
+fn old_thinking_is_left_out_if_that_explains_the_reports() {
+    let without = after_thinking(|_, size| 9_000.0 + size.without_old_thinking().cl100k as f64);
+    let with = after_thinking(|_, size| 9_000.0 + size.cl100k as f64);
+    let of_neither = after_thinking(|step, _| 3_000.0 + 2_000.0 * (step % 3) as f64);
+    assert_eq!([without, with, of_neither].map(|estimate| estimate.drops_old_thinking), [true, false, false]);
+}
+
 #[test]
 fn a_constant_is_no_count() {
     let reports =
