@@ -21,8 +21,8 @@ const IMAGE_UNITS = 4800;
  * one by which pi allows `reserve` tokens. A smaller reserve than pi's margin leaves no room for one.
  */
 function withCurrentUsage(sent, { edits, tokensAfter, contextWindow }, reserve) {
-  if (edits.length === 0 || reserve < PI_MARGIN) return sent;
-  const assumed = estimateOf(sent)?.tokens ?? 0;
+  if (edits.length === 0 || reserve < PI_MARGIN || !sent.some(isCounted)) return sent;
+  const assumed = estimateOf(sent).tokens;
   const isStale = assumed > tokensAfter && contextWindow - PI_MARGIN - assumed < LEAST_ANSWER;
   return isStale ? withAnswerRoom(sent, { contextWindow, tokens: tokensAfter, reserve }) : sent;
 }
@@ -45,12 +45,12 @@ function withAnswerRoom(sent, { contextWindow, tokens, reserve, limit }) {
 
 /**
  * pi's estimate of a request, in tokens: the usage of the newest answer that has one, and the messages behind it. `at` is the newest
- * answer, whose usage can change that, and `behind` the tokens of the messages behind it.
+ * answer, whose usage can change that, and `behind` the tokens of the messages behind it. Undefined without any answer.
  */
 function estimateOf(sent) {
   const at = sent.findLastIndex(isSentAnswer);
   if (at < 0) return undefined;
-  const counted = sent.findLastIndex((message) => isSentAnswer(message) && totalOf(message.usage) > 0);
+  const counted = sent.findLastIndex(isCounted);
   const since = (index) => sumOf(sent.slice(index + 1).map(estimated));
   return { at, behind: since(at), tokens: (counted < 0 ? 0 : totalOf(sent[counted].usage)) + since(counted) };
 }
@@ -71,6 +71,9 @@ function withUsage(sent, { at, behind }, tokens) {
 
 const isSentAnswer = (message) =>
   message?.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason);
+
+/** True for an answer whose usage pi reads. */
+const isCounted = (message) => isSentAnswer(message) && totalOf(message.usage) > 0;
 
 const totalOf = (usage) =>
   usage?.totalTokens || sumOf([usage?.input, usage?.output, usage?.cacheRead, usage?.cacheWrite].map(Number));
