@@ -36,10 +36,12 @@ impl Lines {
         // Where no reading fits, a lead alone shows nothing.
         let lead = MIN_LEAD.max(without_old_thinking.missed);
         let drops_old_thinking = without_old_thinking.missed + lead < whole.missed.min(edited.missed);
-        let line = match () {
-            () if drops_old_thinking => without_old_thinking,
-            () if whole.missed + MIN_LEAD < edited.missed => whole,
-            () => edited,
+        let line = if drops_old_thinking {
+            without_old_thinking
+        } else if whole.missed + MIN_LEAD < edited.missed {
+            whole
+        } else {
+            edited
         };
         (Estimate { drops_old_thinking, ..line.estimate }, line.reports.len())
     }
