@@ -406,6 +406,12 @@ test("an image of a result counts as text where the provider sends it as text", 
     assert.deepEqual([type, others], ["text", []]);
     assert.match(text, /^the screen\n.*\[\.\.\. /s);
   }
+  const events = [];
+  const options = { contextWindow: 1e6, onEvent: (event) => events.push(event) };
+  for (const provider of ["anthropic.messages", "openai.chat"])
+    await pruneForBudget(messages, options, { model: { provider, modelId: "test" } });
+  const [before, after] = events.flatMap(({ tokensBefore = [] }) => tokensBefore);
+  assert.ok(after > 5 * before, `${before}, then ${after} after a switch of the provider`);
   const parts = { supportsMultiPartToolContent: true };
   for (const as of [
     ["openai.responses"],

@@ -45,6 +45,9 @@ test("rules, the newest todo list and memories stay whole where logs go", async 
   assert.ok(!whole(off, 0) && !whole(off, 23));
 });
 
+/** A script that writes back what it read, and more. */
+const APPENDED = "s = open('AGENTS.md').read()\nopen('AGENTS.md', 'w').write(s + '- one more rule')";
+
 test("an answer that failed or is short replaces no state, a newer state does", async () => {
   const read = ["read", { path: "AGENTS.md" }, rows("rule", 60)];
   const write = ["write", { path: "AGENTS.md", content: rows("new", 60) }, "File written"];
@@ -52,6 +55,7 @@ test("an answer that failed or is short replaces no state, a newer state does", 
     [[...read.slice(0, 2), "Unchanged since it was read"], false, true],
     [[...read.slice(0, 2), rows("failure", 60)], true, true],
     [[...write.slice(0, 2), "The user rejected it"], true, true],
+    [["bash", { command: `python3 - <<'PY'\n${APPENDED}\nPY` }, "done"], false, true],
     [write, false, false],
     [["write", { path: "AGENTS.md", content: "- one rule" }, "File written"], false, false],
     [[...read.slice(0, 2), rows("other", 60)], false, false],
@@ -61,6 +65,24 @@ test("an answer that failed or is short replaces no state, a newer state does", 
     const out = await createTransformContext(OPTIONS)(list);
     const first = out.find(({ toolCallId }) => toolCallId === "call0");
     assert.equal(first?.content[0].text === read[2], isWhole, later[2]);
+  }
+});
+
+test("what was replaced stays replaced, and a whole version replaces its parts", async () => {
+  const read = ["read", { path: "PLAN.md" }, rows("step", 60)];
+  const part = ["read", { path: "PLAN.md", offset: 10, limit: 20 }, rows("part", 60)];
+  const write = ["write", { path: "PLAN.md", content: "- one step" }, "File written"];
+  const list = (count) => ["todo_write", { todos: rows("step", count) }, "saved"];
+  for (const [first, ...later] of [
+    [read, write, ["read", { path: "PLAN.md" }, "- one step"]],
+    [part, write],
+    [list(60), list(50), list(40), list(29)],
+  ]) {
+    const out = await createTransformContext(OPTIONS)(
+      session([first, ...logs.slice(0, 30), ...later, ...logs.slice(30)]),
+    );
+    const shown = out.find(({ toolCallId }) => toolCallId === "call0")?.content[0].text;
+    assert.ok(first[0] === "todo_write" ? !has(out, 0) : shown !== first[2], `${first[0]} ${later.length}`);
   }
 });
 

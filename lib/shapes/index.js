@@ -72,9 +72,9 @@ class Shapes {
       Array.isArray(value) ? [value, value.length] : value,
     );
     const known = this.#read.get(message);
-    const isSame = known !== undefined && areSame(known.values, values);
+    const isSame = known?.shape === shape && areSame(known.values, values);
     const standIns = isSame ? known.standIns : shape.read(message, calls);
-    if (!isSame) this.#read.set(message, { values, standIns });
+    if (!isSame) this.#read.set(message, { shape, values, standIns });
     for (const standIn of standIns) {
       standIn[SOURCE] = message;
       for (const call of callsIn(standIn)) calls.set(call.id, call);

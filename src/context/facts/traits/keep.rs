@@ -26,8 +26,8 @@ impl KeepRules {
         let tool = tool.rsplit("__").next().unwrap_or_default();
         let of_tool = xxh3_64(tool.as_bytes());
         let state = |keys: Vec<u64>, name: &str| {
-            let (keys, name) = (keys.into(), name.into());
-            State { keys, name, said: arguments.len(), is_whole: false }
+            let (wholes, keys, name) = (keys.clone().into(), keys.into(), name.into());
+            State { keys, wholes, name, said: arguments.len(), is_whole: false }
         };
         if TABLE.keep.memories.has(tool) {
             let key = xxh3_64_with_seed(bytemuck::cast_slice(arguments), of_tool);
@@ -39,7 +39,8 @@ impl KeepRules {
         let shown = target.files.iter().filter_map(|file| Some((self.key_of(file)?, file)));
         let (keys, files): (Vec<_>, Vec<_>) = shown.unzip();
         let file = files.first()?;
-        let of_file = state(keys, file.path.name());
+        let wholes = files.iter().map(|file| file.path.hash()).collect();
+        let of_file = State { wholes, ..state(keys, file.path.name()) };
         Some(if file.change.is_some() {
             State { is_whole: true, ..of_file }
         } else {

@@ -27,6 +27,8 @@ pub struct Target {
 pub struct State {
     /// One for each thing that the call shows. Equal keys are versions of one thing.
     pub keys: Box<[u64]>,
+    /// For each key, that of the whole thing, of which this may be a part.
+    pub wholes: Box<[u64]>,
     /// The file or tool.
     pub name: Box<str>,
     /// Length of the version in the call's arguments, in UTF-16 code units; 0 for a read.

@@ -52,13 +52,17 @@ impl States {
             let size = row.message.tokens.max(state.said / UNITS_PER_TOKEN);
             // A newer version of less than half the size may be a part of this one, or "unchanged" or "step 1 is done".
             let half = size.div_ceil(2 * state.keys.len());
-            if state.keys.iter().all(|key| known.get(key).is_some_and(|&newer| newer >= half)) {
-                states.older.push(row.group);
-                continue;
-            }
+            let is_replaced = state.keys.iter().zip(&state.wholes).all(|(key, whole)| {
+                [key, whole].into_iter().any(|key| known.get(key).is_some_and(|&newer| newer >= half))
+            });
+            // Replaced versions count, too: what they replaced does not come back.
             for &key in &state.keys {
                 let newer = known.entry(key).or_default();
                 *newer = if state.is_whole { usize::MAX } else { size.max(*newer) };
+            }
+            if is_replaced {
+                states.older.push(row.group);
+                continue;
             }
             let tokens = scale * (row.message.tokens + opens.tokens) as f64;
             if tokens <= room {
