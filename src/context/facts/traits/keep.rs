@@ -136,6 +136,9 @@ mod tests {
         assert_eq!(state("read", r#"{"path":"AGENTS.md","timeout":5000}"#), read);
         assert_ne!(state("read", r#"{"path":"AGENTS.md","offset":40}"#), read);
         assert_ne!(state("bash", r#"{"command":"ssh box cat AGENTS.md"}"#), read);
+        let on_host =
+            |host: &str| state("bash", &format!(r#"{{"command":"docker exec {host} cat ~/AGENTS.md"}}"#));
+        assert!(on_host("a") == on_host("a") && on_host("a") != on_host("b"));
         let memory = |query: &str| state("search_nodes", &format!(r#"{{"query":"{query}"}}"#));
         assert!(memory("a") == memory("a") && memory("a") != memory("b"));
     }

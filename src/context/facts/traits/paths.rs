@@ -42,6 +42,12 @@ impl Path {
         (!parts.is_empty()).then(|| Self(last.map(clipped).collect::<Vec<_>>().join("/").into()))
     }
 
+    /// The path on a host, whose name comes first.
+    #[must_use]
+    pub fn on(&self, host: &str) -> Self {
+        Self::of(&format!("{host}/{}", self.0), None).unwrap_or_else(|| self.clone())
+    }
+
     /// Hash of the whole path.
     pub fn hash(&self) -> u64 {
         xxh3_64(self.0.as_bytes())

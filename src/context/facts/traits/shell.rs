@@ -114,8 +114,11 @@ impl Reader {
             }
             Some(remote) if remote.files == Operands::Remote && depth < MAX_DEPTH => {
                 if let Some((host, rest)) = remote_command(remote, rest) {
-                    self.folder = Some(host.to_owned());
+                    self.folder = None;
                     self.remote(rest, command, depth + 1);
+                    for file in self.files.iter_mut().skip(before) {
+                        file.path = file.path.on(host);
+                    }
                 }
             }
             Some(echo) if echo.files == Operands::Echo => {

@@ -32,9 +32,23 @@ fn targets<'a>(rows: &[&'a str], texts: &[(&str, &str)]) -> Vec<(&'a str, Target
             let quoted = Value::from(*text).to_string();
             json.replace(name, &quoted[1..quoted.len() - 1])
         });
-        (row, Target::of(&utf16(tool), &utf16(&arguments), &mut Vec::new()))
+        let target = Target::of(&utf16(tool), &utf16(&arguments), &mut Vec::new());
+        (row, if is_remote(row) { local(target) } else { target })
     };
     rows.iter().map(read).collect()
+}
+
+fn is_remote(row: &str) -> bool {
+    ["ssh ", "exec web", "exec -T", "exec -it"].iter().any(|words| row.contains(words))
+}
+
+/// A target on a host, with the path that it has there.
+fn local(mut target: Target) -> Target {
+    for of in &mut target.files {
+        assert!(of.path.ends_with(&file(None).path) && of.path != file(None).path);
+        of.path = file(None).path;
+    }
+    target
 }
 
 /// Each row of a section is of this one file.
