@@ -4,7 +4,7 @@ import strata from "../index.js";
 import { times, whole } from "../lib/cli/numbers.mjs";
 import contract from "../lib/contract.js";
 import { sumOf } from "../lib/helpers.js";
-import { usualReserve } from "../lib/hook/options.js";
+import { reserveIn } from "../lib/hook/options.js";
 import { ledger } from "../lib/tools/ledger.js";
 import { MARGIN } from "./model.mjs";
 import { table } from "./screen.mjs";
@@ -35,7 +35,7 @@ const FROM_PI = {
   takesImages: ({ terms }) => [!terms.isBlind, "pi's catalogue"],
   cache: ({ terms }) => [terms.cache, "pi's catalogue"],
   maxPromptTokens: ({ terms }) => [terms.maxPromptTokens, terms.source],
-  reserveTokens: ({ options }) => [usualReserve(options.contextWindow()), "default"],
+  reserveTokens: ({ options }) => [reserveIn(options.contextWindow()), "default"],
   warmedAt: ({ times: { warmedAt } }) => [warmedAt.length, "pi's session file"],
   coldAt: ({ times: { coldAt } }) => [coldAt.length, "pi's session file"],
 };

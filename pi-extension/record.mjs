@@ -4,7 +4,7 @@
 import { countsOf } from "../lib/bill/prices.js";
 import { cacheTimesOf } from "../lib/cli/recording/pi.mjs";
 import { attempt, sumOf } from "../lib/helpers.js";
-import { usualReserve } from "../lib/hook/options.js";
+import { reserveIn } from "../lib/hook/options.js";
 import { readRefusal } from "../lib/hook/refusals.js";
 
 /** Entries whose `usage` is part of the bill, beside messages. */
@@ -25,7 +25,7 @@ const STEP = 0.8;
 function limitOf(refusal, sent = 0) {
   const { subject = "length", images, imageChars, prompt, limit } = refusal ?? { subject: "none" };
   if (subject !== "length" || (images ?? imageChars) !== undefined) return undefined;
-  if (limit === undefined) return sent > 0 ? STEP * sent + usualReserve(sent) : undefined;
+  if (limit === undefined) return sent > 0 ? STEP * sent + reserveIn(sent) : undefined;
   return sent > 0 && prompt > limit ? Math.min(limit, (limit * sent) / prompt) : limit;
 }
 

@@ -4,7 +4,7 @@ import strata from "../index.js";
 import { whole } from "../lib/cli/numbers.mjs";
 import { OWN_TYPE } from "../lib/cli/recording/pi.mjs";
 import { withAnswerRoom } from "../lib/hook/answer_room.js";
-import { usualReserve } from "../lib/hook/options.js";
+import { reserveIn } from "../lib/hook/options.js";
 import { isNeedless, seeAsSent, sentOf } from "./compaction.mjs";
 import { roomOf, termsOf } from "./model.mjs";
 import { statusLine } from "./panel.mjs";
@@ -191,7 +191,7 @@ export class Session {
 
   /** Tokens that a request leaves free for the answer. */
   get #reserve() {
-    return this.options.reserveTokens ?? usualReserve(this.options.contextWindow());
+    return reserveIn(this.options.contextWindow(), this.options.reserveTokens);
   }
 
   /** Most tokens of a request. */

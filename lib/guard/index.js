@@ -4,7 +4,7 @@
 const { cutMarker: CUT_MARKER, guardOptions } = require("../contract.js");
 const { areSame, sumOf } = require("../helpers.js");
 const { Reporter } = require("../hook/events.js");
-const { getContextWindow, optionTable, usualReserve, windowNow } = require("../hook/options.js");
+const { getContextWindow, optionTable, reserveIn, windowNow } = require("../hook/options.js");
 const { withText } = require("../hook/plan.js");
 const { joinedText } = require("../hook/snapshot.js");
 const rules = require("../options.js");
@@ -170,7 +170,7 @@ class Guard {
 
   #budget() {
     const window = windowNow(this.#window, this.reporter.failureOf("contextWindow"));
-    return window - (this.#options.reserveTokens ?? usualReserve(window));
+    return window - reserveIn(window, this.#options.reserveTokens);
   }
 
   #report({ truncated, dropped, droppedTokens }) {

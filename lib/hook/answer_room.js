@@ -2,9 +2,9 @@
 // estimate begins with the usage of the newest answer, which a batch makes stale: pi would ask for an answer of one token.
 "use strict";
 
-const { UNSENT_STOP_REASONS } = require("../contract.js");
 const { sumOf } = require("../helpers.js");
-const { json, string } = require("./snapshot.js");
+const { isUnsent, json, string } = require("./snapshot.js");
+const { isAnswer } = require("./values.js");
 
 /** Tokens that pi keeps free beside the answer (`CONTEXT_SAFETY_TOKENS` in pi-ai's simple-options.js). */
 const PI_MARGIN = 4096;
@@ -29,7 +29,7 @@ function withCurrentUsage(sent, { edits, tokensAfter, contextWindow }, reserve) 
 
 /**
  * Returns the messages of a request of `tokens` with which pi, for a model of this window, allows an answer of `reserve` tokens or
- * what the request leaves. If a server takes only `limit` tokens, pi allows no answer that passes it.
+ * what the request leaves. `limit` is the window of a server that takes less: request and answer then stay within it.
  */
 function withAnswerRoom(sent, { contextWindow, tokens, reserve, limit }) {
   const estimate = estimateOf(sent);
@@ -69,8 +69,7 @@ function withUsage(sent, { at, behind }, tokens) {
   return sent.with(at, { ...sent[at], usage });
 }
 
-const isSentAnswer = (message) =>
-  message?.role === "assistant" && !UNSENT_STOP_REASONS.has(message.stopReason);
+const isSentAnswer = (message) => isAnswer(message) && !isUnsent(message);
 
 /** True for an answer whose usage pi reads. */
 const isCounted = (message) => isSentAnswer(message) && totalOf(message.usage) > 0;

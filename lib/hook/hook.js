@@ -8,14 +8,7 @@ const { Call } = require("./call.js");
 const { Conversation } = require("./conversation.js");
 const { Conversations } = require("./conversations.js");
 const { native } = require("../native/native.js");
-const {
-  cacheNow,
-  checkHookOptions,
-  nativeOptions,
-  usualReserve,
-  valueNow,
-  windowNow,
-} = require("./options.js");
+const { cacheNow, checkHookOptions, nativeOptions, reserveIn, valueNow, windowNow } = require("./options.js");
 const { amount, flag, positive, times } = require("../options.js");
 const { encodingOfTranscript } = require("../tokens/models.js");
 const { Reporter } = require("./events.js");
@@ -48,7 +41,7 @@ class Hook {
     this.#host = { marker, markerLine: markerLine(marker, options), protects };
   }
 
-  /** `onFound` is as in `run`. A door whose stand-ins do not go to pi gives it. */
+  /** `onFound` is as in `run`. A door passes it if its stand-ins do not go to pi. */
   async transform(messages, signal, onFound) {
     const call = new Call();
     try {
@@ -59,7 +52,8 @@ class Hook {
       if (call.isCancelled) return messages;
       const { edited, plan } = await work;
       if (onFound !== undefined) return edited;
-      return attempt(() => withCurrentUsage(edited, plan, this.#reserveIn(plan.contextWindow)), edited);
+      const reserve = reserveIn(plan.contextWindow, this.options.given.reserveTokens);
+      return attempt(() => withCurrentUsage(edited, plan, reserve), edited);
     } catch (error) {
       this.failed(error);
       return messages;
@@ -113,11 +107,6 @@ class Hook {
   /** The window that the host states now. */
   contextWindow() {
     return windowNow(this.options.contextWindow, this.#reporter.failureOf("contextWindow"));
-  }
-
-  /** Tokens kept free for the answer in a window. */
-  #reserveIn(contextWindow) {
-    return this.options.given.reserveTokens ?? usualReserve(contextWindow);
   }
 
   /** A bill with the host's cache settings. `more` are other options of `Bill`. */

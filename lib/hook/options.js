@@ -67,9 +67,9 @@ function windowNow(option, failed) {
   return valueNow(option, positive, failed) ?? CONTEXT_WINDOW;
 }
 
-/** Tokens that are kept free in a window by default. */
-function usualReserve(contextWindow) {
-  return Math.min(contract.hookOptions.reserveTokens.default, MOST_RESERVE * contextWindow);
+/** Tokens that are kept free in a window: the `given` number if there is one. */
+function reserveIn(contextWindow, given) {
+  return given ?? Math.min(contract.hookOptions.reserveTokens.default, MOST_RESERVE * contextWindow);
 }
 
 /** Checks a hook's options. `own` is the table of those that `owner` has beside them. */
@@ -152,7 +152,7 @@ module.exports = {
   cacheNow,
   checkHookOptions,
   nativeOptions,
-  usualReserve,
+  reserveIn,
   valueNow,
   windowNow,
 };

@@ -33,7 +33,7 @@ const BODY_WORDS =
 /** Words of a refusal for length, even with the status of a body that is too large. */
 const LENGTH_WORDS = /prompt is too long|context (?:window|length)/i;
 
-/** Keys of JSON, except those of numbers: `{"message":"top_k exceeds 40"}` is not about a message. */
+/** JSON keys of other values than numbers. They are no words of the error: `{"message":"top_k exceeds 40"}` is not about a message. */
 const KEYS = /(["'])\w+\1 ?: ?(?=["'](?!\d+["'])|[{[])|\bmessage: /gi;
 
 /** The error of a host that knows of an overflow, but not its size. */

@@ -1,5 +1,5 @@
 // Converts provider-neutral messages, `{ role: system | user | assistant | tool, content }`, to pi's AgentMessages and back:
-// text, images, tool calls with Gemini's signatures, and results. Thinking is dropped, but for that of an OpenAI message.
+// text, images, tool calls with Gemini's signatures, and results. Drops thinking, except that of OpenAI's messages.
 "use strict";
 
 const { attempt } = require("../helpers.js");

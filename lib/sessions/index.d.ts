@@ -27,7 +27,7 @@ export type MessageBlock =
 
 /**
  * Converts messages of the pipeline, of a session or of pi to OpenAI's chat format, with tool calls and images. Skips what pi does
- * not send (failed and aborted answers with their results, excluded commands), and thinking, except that of OpenAI's messages.
+ * not send (failed and aborted answers with their results, excluded commands). Drops thinking, except that of OpenAI's messages.
  * The sections of pi's system messages become part of the prompt. OpenAI takes no images from a tool: they follow the results in
  * a user message that names the call.
  * @throws TypeError for a list of another shape; it names the door for that shape.

@@ -187,7 +187,7 @@ function toOpenAICall(call) {
   return { ...(call?.function && call), id, type: "function", function: { name, arguments: text } };
 }
 
-/** True for a call of another kind, such as those of OpenAI's custom tools, which have free text as input. */
+/** True for a call that is no function call, such as one of OpenAI's custom tools: its input is free text. */
 const isOtherCall = (call) => typeof call?.type === "string" && !["function", "toolCall"].includes(call.type);
 
 /** Returns a call in a session's form. A call of another kind stays as it is. */

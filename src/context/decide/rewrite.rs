@@ -188,8 +188,8 @@ impl Fold {
         self.account.take_changed();
     }
 
-    /// Index from which a rewritten list is sent whole again: 0 for a list so small that the schedule leaves it alone, else as many
-    /// of the newest messages as have room.
+    /// Index from which a rewritten list is sent whole again. It is 0 for a list so small that the schedule leaves it alone.
+    /// Otherwise the newest messages that fit are sent whole.
     fn newest_that_fit(&self) -> usize {
         let (estimate, rows) = (self.estimate(), self.account.rows());
         if estimate.tokens(self.account.raw()) <= self.least_context() {

@@ -33,7 +33,7 @@ impl Lines {
     /// The estimate of the line that is believed, and the number of its reports.
     pub(super) fn best(&self) -> (Estimate, usize) {
         let Self { edited, whole, without_old_thinking } = self;
-        // Where no reading fits, a lead alone shows nothing.
+        // If all readings have large errors, a small lead proves nothing.
         let lead = MIN_LEAD.max(without_old_thinking.missed);
         let drops_old_thinking = without_old_thinking.missed + lead < whole.missed.min(edited.missed);
         let line = if drops_old_thinking {

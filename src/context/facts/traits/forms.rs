@@ -167,6 +167,7 @@ pub(super) enum Operands {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Scripts {
     pub(super) opens: Names,
+    pub(super) reads: Names,
     pub(super) writes: Names,
     pub(super) replaces: Names,
     /// Functions of `writes` that append to a file.

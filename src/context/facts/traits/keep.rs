@@ -40,12 +40,9 @@ impl KeepRules {
         let (keys, files): (Vec<_>, Vec<_>) = shown.unzip();
         let file = files.first()?;
         let wholes = files.iter().map(|file| file.path.hash()).collect();
-        let of_file = State { wholes, ..state(keys, file.path.name()) };
-        Some(if file.change.is_some() {
-            State { is_whole: true, ..of_file }
-        } else {
-            State { said: 0, ..of_file }
-        })
+        let is_whole = file.change.is_some();
+        let said = if is_whole { arguments.len() } else { 0 };
+        Some(State { wholes, said, is_whole, ..state(keys, file.path.name()) })
     }
 
     /// The key of the state in a file, if the call shows enough of the file.

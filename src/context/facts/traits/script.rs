@@ -13,9 +13,6 @@ use super::target::{File, FileUse, MAX_FILES, part_of};
 /// Most words read of one script.
 const MAX_WORDS: usize = 20_000;
 
-/// Functions that read a file.
-const READS: [&str; 6] = ["read", "readlines", "read_text", "readFile", "readFileSync", "file_get_contents"];
-
 #[derive(Debug, PartialEq, Eq)]
 enum Word<'a> {
     Name(&'a str),
@@ -33,8 +30,8 @@ pub(super) fn files(script: &str, folder: Option<&str>) -> Vec<File> {
         scope.read(rest);
     }
     let part = if words.windows(2).any(is_subscript) { part_of(0, [script]) } else { 0 };
-    // What a script reads and writes back is more than its literals.
-    let reads = words.iter().any(|word| matches!(word, Word::Name(name) if READS.contains(name)));
+    // A script that also reads may write back more than its literals.
+    let reads = words.iter().any(|word| matches!(word, Word::Name(name) if TABLE.scripts.reads.has(name)));
     let files = scope.files.into_iter().filter(|file| is_path(file.path));
     let of = |file: FileUse<'_>| FileUse { part, is_added: file.is_added || reads, ..file }.file(folder);
     files.filter_map(of).collect()
